@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from benchmarks.papers.studies import STUDIES
+from benchmarks.papers.studies import SOURCES, STUDIES
 from jaxonline.cli import Commands, console, usage_errors
 from jaxonline.study.ready import study_title
 
@@ -18,7 +18,7 @@ class PaperCommands(Commands):
 
     def all_commands(self) -> list[str]:
         """Return the commands of all groups, for suggestions."""
-        return ["list", "reproduce", "verify", *(f"reproduce {name}" for name in STUDIES)]
+        return ["list", "reproduce", "verify", *(f"reproduce {name}" for name in ("all", *STUDIES))]
 
     def _studies(self) -> dict[str, str]:
         return STUDIES if self.name == "reproduce" else {}
@@ -26,7 +26,8 @@ class PaperCommands(Commands):
 
 options: dict[str, Any] = {"cls": PaperCommands, "add_completion": False}
 app = typer.Typer(pretty_exceptions_enable=False, **options)
-app.add_typer(typer.Typer(help="Tables and figures of the papers, each one command.", **options), name="reproduce")
+reproduce = typer.Typer(help="Tables and figures of the papers, each one command.", **options)
+app.add_typer(reproduce, name="reproduce")
 
 
 @app.callback()
@@ -42,13 +43,35 @@ def _list() -> None:
     from benchmarks.papers.claims.errata import PAPERS
     from benchmarks.papers.claims.registry import all_claims
 
-    screen = console()
-    for name, location in STUDIES.items():
-        screen.print(f"{name:24} {study_title(location)}", markup=False, highlight=False)
     claims = Counter(claim.paper[:1] for claim in all_claims())
-    for letter, paper in PAPERS.items():
-        screen.print(f"\n{letter}: {paper}: {claims[letter]} claims", markup=False, highlight=False)
-    screen.print(f"\n{claims['']} planted errors, which the checks must find", markup=False, highlight=False)
+    lines = [f"{name:24} {SOURCES[name]}: {study_title(location)}" for name, location in STUDIES.items()]
+    lines += [
+        "",
+        *(
+            f"{claims[letter]:4} claims, {paper.authors}: {paper.title}, {paper.published}"
+            for letter, paper in PAPERS.items()
+        ),
+    ]
+    lines += [f"{claims['']:4} planted errors, which the checks must find"]
+    screen = console()
+    for line in lines:
+        screen.print(line, markup=False, highlight=False, soft_wrap=not screen.is_terminal)
+
+
+@reproduce.command("all")
+def _reproduce_all(
+    quick: Annotated[bool, typer.Option("--quick", help="Small sizes: minutes instead of hours.")] = False,
+    out: Annotated[str, typer.Option(metavar="FOLDER", help="Folder of the reports, one for each study.")] = "results",
+    seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0,
+) -> None:
+    """Run all studies; a study whose data set cannot be loaded is skipped; exit code 1 if one fails."""
+    from benchmarks.papers.reproduce import reproduce_all
+    from jaxonline.parameters import check
+    from jaxonline.store.output_paths import check_folder
+
+    with usage_errors(f"{PROGRAM} reproduce all", ("out", "seed")):
+        folder, seed = check_folder("out", out), check.seed("seed", seed)
+    raise typer.Exit(reproduce_all(folder, quick, seed, console()))
 
 
 @app.command("verify")

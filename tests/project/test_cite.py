@@ -16,6 +16,12 @@ from benchmarks.papers.engines import kernel_competitors
 from jaxonline.citing import METHODS, entries
 from jaxonline.results import Standings
 
+KEYS_BY_LETTER = {
+    "A": "cesabianchi2010online",
+    "B": "cesabianchi2010learning",
+    "C": "cesabianchi2010efficient",
+    "D": "rokhlin2025random",
+}
 ROOMS = ("learners", "estimators", "kernels", "environments", "bounds", "comparators")
 REQUIRED = {
     "article": {"author", "title", "journal", "volume", "pages", "year"},

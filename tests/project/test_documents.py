@@ -11,16 +11,19 @@ from optional_packages import missing_packages, skip_reason
 from typer.core import TyperGroup
 
 import jaxonline
+from benchmarks.papers import __main__ as papers
+from benchmarks.papers.studies import STUDIES
 from jaxonline import cli
 from jaxonline.study.files.templates import write_study_template
-from jaxonline.study.ready import load_study, study_commands
+from jaxonline.study.ready import STUDY_GROUPS, load_study, study_commands
 
+FOLDERS = ("benchmarks", "benchmarks/papers", "benchmarks/papers/docs", "docs")
 PAGES = [
     "README.md",
     "CONTRIBUTING.md",
     "CODE_OF_CONDUCT.md",
     "SECURITY.md",
-    *sorted(f"{folder}/{p.name}" for folder in ("benchmarks", "docs") for p in (ROOT / folder).glob("*.md")),
+    *sorted(f"{folder}/{p.name}" for folder in FOLDERS for p in (ROOT / folder).glob("*.md")),
 ]
 NOT_RUN = r"compiled by the tests, and\s+not run there"
 
@@ -36,8 +39,12 @@ def blocks(page: str, language: str = "python") -> list[tuple[str, str]]:
     return [(text.strip().rpartition("\n\n")[2], code) for text, opened, code in fences if opened == language]
 
 
-GALLERY, NEWCOMER = "docs/gallery.md", "docs/own-csv.md"
-RUN_OTHERWISE = ("README.md", "CONTRIBUTING.md", GALLERY, NEWCOMER)  # the first two by test_documentation
+GALLERIES = {  # the words before the name of a study, and the studies
+    "docs/gallery.md": ("jaxonline", set(study_commands().values())),
+    "benchmarks/papers/docs/gallery.md": ("python -m benchmarks.papers reproduce", set(STUDIES)),
+}
+NEWCOMER = "docs/own-csv.md"
+RUN_OTHERWISE = ("README.md", "CONTRIBUTING.md", *GALLERIES, NEWCOMER)  # the first two by test_documentation
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -106,9 +113,11 @@ def to_run(page: str) -> list[str]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("number", range(len(blocks(GALLERY))))
-def test_the_python_of_the_gallery_works_when_pasted(number, tmp_path):
-    assert run_python(to_run(GALLERY)[number], tmp_path)
+@pytest.mark.parametrize(
+    ("gallery", "number"), [(gallery, number) for gallery in GALLERIES for number in range(len(blocks(gallery)))]
+)
+def test_the_python_of_a_gallery_works_when_pasted(gallery, number, tmp_path):
+    assert run_python(to_run(gallery)[number], tmp_path)
 
 
 @pytest.mark.long
@@ -145,22 +154,29 @@ def complaint(command: str) -> str | None:
         (known,) = re.findall(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
         missing = sorted(set(words[1:]) - set(known.split()))
         return f"no target {', '.join(missing)}" if missing else None
+    if words[:3] == ["python", "-m", "benchmarks.papers"]:
+        return error_of(papers.app, papers.PROGRAM, words[3:])
     if words[:2] == ["python", "-m"] or words[0] == "pip" or words[:2] == ["python", "-c"]:
         module = ROOT.joinpath(*words[2].split("."))
         known = words[0] == "pip" or words[1] == "-c" or module.is_dir() or module.with_suffix(".py").exists()
         return None if known else f"no module {words[2]}"
     if words[0] == "python":
         return None
+    return error_of(cli.app, "jaxonline", words[1:])
+
+
+def error_of(app: typer.Typer, program: str, words: list[str]) -> str | None:
+    """Return the message of the error that reading a command raises, or None."""
     try:
-        read(words[1:])
+        read(app, program, words)
     except Exception as error:
         return str(error)
     return None
 
 
-def read(words: list[str]) -> None:
+def read(app: typer.Typer, program: str, words: list[str]) -> None:
     """Read a command as the command line does, a study with its fields."""
-    command, name, context, rest = typer.main.get_command(cli.app), "jaxonline", None, words
+    command, name, context, rest = typer.main.get_command(app), program, None, words
     while isinstance(command, TyperGroup):
         if not rest:
             return
@@ -171,8 +187,9 @@ def read(words: list[str]) -> None:
         context = command.make_context(name, list(rest), parent=context)
         name, command, rest = command.resolve_command(context, list(rest))
     context = command.make_context(name, rest, parent=context)
-    if name in study_commands():
-        study = load_study(name)
+    studies = {study: location for group in (*STUDY_GROUPS.values(), STUDIES) for study, location in group.items()}
+    if name in studies:
+        study = load_study(studies[name])
         study(**{key: context.params[key] for key in study.model_fields if context.params[key]})
 
 
@@ -191,26 +208,37 @@ def test_invalid_commands_are_detected():
     assert complaint("jaxonline play bandits --runs 1") == "runs: must be at least 2 (got 1)"
     assert complaint("make tests") == "no target tests"
     assert complaint("python -m benchmarks.speed") == "no module benchmarks.speed"
+    assert complaint("python -m benchmarks.papers reproduce variance --noise-variance 0").startswith("noise_variance: ")
+    assert "did you mean 'reproduce variance'" in complaint("python -m benchmarks.papers reproduce varianc")
+    assert (
+        complaint("python -m benchmarks.papers reproduce impossibility --runs 1") == "runs: must be at least 2 (got 1)"
+    )
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The gallery, and the page for a newcomer
 
 
-def test_the_gallery_has_every_ready_study():
+@pytest.mark.parametrize("gallery", GALLERIES)
+def test_a_gallery_has_every_study(gallery):
     """With its picture, its command and Python."""
-    sections = re.split(r"^### ", text_of(GALLERY), flags=re.MULTILINE)[1:]
+    program, studies = GALLERIES[gallery]
+    sections = re.split(r"^### ", text_of(gallery), flags=re.MULTILINE)[1:]
     shown = {}
     for section in sections:
-        (command,) = re.findall(r"^    jaxonline (.*)$", section, re.MULTILINE)
+        (command,) = re.findall(rf"^    {re.escape(program)} (.*)$", section, re.MULTILINE)
         shown[command.removesuffix(" --quick")] = section
         assert len(re.findall(r"^!\[.+\]\((?:gallery/)?[\w-]+\.png\)$", section, re.MULTILINE)) == 1, command
         assert len(re.findall(r"^```python$", section, re.MULTILINE)) == 1, command
         assert re.search(r"^\*.*(\d runs|no runs|five draws|--quick)", section, re.MULTILINE), (
             f"{command}: how much was played"
         )
-    assert set(shown) == set(study_commands().values())
-    assert sum(path.stat().st_size for path in (ROOT / "docs").rglob("*.png")) < 2_000_000
+    assert set(shown) == studies
+
+
+def test_pictures_have_two_megabytes_in_all():
+    folders = (ROOT / "docs", ROOT / "benchmarks")
+    assert sum(path.stat().st_size for folder in folders for path in folder.rglob("*.png")) < 2_000_000
 
 
 READ, TYPED = 200, 200  # words and characters a minute: 40 words typed

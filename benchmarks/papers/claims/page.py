@@ -1,23 +1,27 @@
-"""Page docs/claims.md: `python -m benchmarks.papers.claims.page > docs/claims.md` checks all claims."""
+"""Page of the site with all claims and notes, from the verdicts in `results/claims.json`."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 from benchmarks.papers.claims import errata
 from benchmarks.papers.claims.erratum import KINDS
-from benchmarks.papers.claims.registry import Row, all_claims, exit_code, run_claims
+from benchmarks.papers.claims.registry import all_claims
 from benchmarks.papers.claims.report import markdown_errata, markdown_table
 
+RESULTS = Path(__file__).parents[1] / "results" / "claims.json"
 _PAGE = """# What five papers claim, checked
 
-Made by `python -m benchmarks.papers.claims.page > docs/claims.md`. `python -m benchmarks.papers verify` checks all
-claims in one to ten minutes on two cores,
-prints the table with second moments, their exact values and the papers' bounds, and exits with 1 if a
-verdict is not the expected one.
+`python -m benchmarks.papers verify` checks all claims in two to ten minutes on two cores, prints the table with second
+moments, their exact values and the papers' bounds, and exits with 1 if a verdict is not the expected one. This page has
+the verdicts of `python -m benchmarks.papers verify --json benchmarks/papers/results/claims.json`.
 
 ## The papers
 
 {legend}
-[papers.md](papers.md) lists sections, equations and theorems with their places in the code.
+[Places in the code](papers.md) lists their sections, equations and theorems. In the table below, the letters stand for
+the papers.
 
 ## The claims
 
@@ -34,18 +38,21 @@ rows of `python -m benchmarks.papers verify --json` contain.
 {table}
 ## Notes on the papers
 
-Notes for readers of the formulas. Most are small, and the last class is no error. There are {counts}.
+These are notes for readers of the formulas. Most are small, and the last class is no error. There are {counts}.
 
 {classes}
 No row above is about {without}. `python -m benchmarks.papers reproduce multikernel` prints the table of E17 with
 both kinds of forecasters.
-The printed formulas, as functions, are in [the modules printed_\\*](../benchmarks/papers/claims).
+The printed formulas, as functions, are in [the modules printed_\\*](../claims/__init__.py).
 
 {errata}"""
 
 
-def claims_page(rows: Sequence[Row]) -> str:
-    """Return the page docs/claims.md in Markdown: the papers, the table of checked claims, and the notes."""
+def claims_page(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the page of claims in Markdown: the papers, the table of checked claims, and the notes.
+
+    `rows` are those of `Row.as_dict`, or of the file of `python -m benchmarks.papers verify --json`.
+    """
     with_rows = {claim.erratum for claim in all_claims()}
     without = [f"E{one.number}" for one in errata.ERRATA if one.number not in with_rows]
     return _PAGE.format(
@@ -58,7 +65,6 @@ def claims_page(rows: Sequence[Row]) -> str:
     )
 
 
-if __name__ == "__main__":
-    checked = run_claims()
-    print(claims_page(checked), end="")
-    raise SystemExit(exit_code(checked))
+def stored_rows() -> list[dict[str, Any]]:
+    """Return the rows of `results/claims.json`."""
+    return json.loads(RESULTS.read_text(encoding="utf-8"))

@@ -1,7 +1,4 @@
-"""Page docs/papers.md, which lists the files and claims for each section, equation and theorem of the papers.
-
-`python -m benchmarks.papers.claims.papers > docs/papers.md` writes the page; its links lead to the defining files.
-"""
+"""Page of the site that lists the files and claims for each section, equation and theorem of the papers."""
 
 import importlib
 import importlib.util
@@ -12,6 +9,8 @@ from typing import NamedTuple
 from benchmarks.papers.claims.errata import ERRATA, PAPERS
 from benchmarks.papers.claims.registry import Claim, all_claims
 from benchmarks.papers.claims.report import as_text
+
+_UP = "../../../"  # from the folder of the page to the root of the repository
 
 
 class Place(NamedTuple):
@@ -28,7 +27,8 @@ PLACES: dict[str, list[Place]] = {
     "A": [
         Place("section 2", "oracles of noisy copies; the losses; the kernels",
               "feedback.NoisyCopies feedback.AdversarialCopies losses kernels"),
-        Place("Eq. 1", "the expected regret on the clean data", "game.CleanRegret study.ready.quickstart"),
+        Place("Eq. 1", "the expected regret on the clean data", "game.CleanRegret study.ready.quickstart",
+              tests="game/test_regrets.py::test_regrets_use_the_declared_instances_and_outcomes"),
         Place("section 2 (remark on batches)", "online-to-batch conversion: a predictor with small risk on clean data",
               "learners.held_out_risk", reason="further-experiments.md reports an experiment"),
         Place("section 3.1", "online gradient descent, its bound; a linear loss needs one copy",
@@ -70,7 +70,8 @@ PLACES: dict[str, list[Place]] = {
               "papers.estimators.series.DiscreteLomax "
               "estimators.GradientLength papers.estimators.series.chebyshev"),
         Place("footnote 2", "two copies are enough for the squared loss and the linear kernel",
-              "estimators.TwoCopies study.ready.quickstart"),
+              "estimators.TwoCopies study.ready.quickstart",
+              tests="learners/gradient/test_mean_over_runs.py::test_mean_loss_of_two_copies_equals_the_exact_expectation"),
         Place("section 4.3, Theorem 3, section 5.3, Theorem 5, Eq. 3, Eq. 4, Appendix E, Eq. 7, Appendix F, Eq. 8, "
               "Eq. 9, Eq. 10, Eq. 11", "one noisy copy is not enough",
               "environments.indistinguishable_pair environments.unavoidable_regret "
@@ -98,9 +99,11 @@ PLACES: dict[str, list[Place]] = {
         Place("section 2 (known mean)", "a known mean of the noise is deducted from copies and labels",
               "feedback.Replicates estimators.TwoCopies"),
         Place("section 2 (unknown horizon)", "the results extend to an unknown horizon",
-              "learners.InverseSqrt learners.Doubling study.ready.quickstart"),
+              "learners.InverseSqrt learners.Doubling study.ready.quickstart",
+              tests="bounds/test_bounds.py::test_gradient_descent_satisfies_both_bounds_on_any_sequence"),
         Place("section 3, Eq. 2, Lemma 3", "gradient descent on any sequence of vectors", "bounds.gradient_descent"),
-        Place("section 3.1, Eq. 3", "gradient descent on estimates", "learners.GradientLearner study.ready.quickstart"),
+        Place("section 3.1, Eq. 3", "gradient descent on estimates", "learners.GradientLearner study.ready.quickstart",
+              tests="learners/gradient/test_mean_over_runs.py::test_mean_loss_of_two_copies_equals_the_exact_expectation"),
         Place("section 3.2, Eq. 4, Eq. 13, Eq. 14, Eq. 15", "gradient descent with a surrogate kernel",
               "estimators.Surrogate learners.SurrogateKernel"),
         Place("section 4, footnote 1, Lemma 1, Algorithm 1",
@@ -253,24 +256,33 @@ PLACES: dict[str, list[Place]] = {
               tests="game/test_random_streams.py::test_random_numbers_are_uncorrelated"),
         Place("spam filtering", "boolean instances with few relevant attributes; Winnow (Littlestone 1988)",
               "environments.SparseBooleans learners.Winnow learners.ThresholdAdvice bounds.winnow "
-              "study.ready.games.sparse"),
+              "study.ready.games.sparse",
+              tests="learners/linear/test_linear_classifiers.py::test_winnow_equals_its_numpy_loop"),
         Place("regret, negative result", "learner and adversary; regret of at least T/2 of every deterministic "
               "learner against two constant experts",
               "game.CleanRegret comparators.BestExpert environments.ContraryLabels environments.ContraryLosses",
               tests="environments/test_contrary.py::test_every_deterministic_learner_errs_in_every_round "
               "environments/test_contrary.py::test_every_deterministic_learner_of_arms_loses_every_round"),
         Place("Algorithm 1", "halving (as printed: lazy), and its bound",
-              "learners.Halving bounds.halving study.ready.games.mistakes"),
+              "learners.Halving bounds.halving study.ready.games.mistakes",
+              tests="learners/experts/test_expert_learners.py::"
+              "test_halving_equals_its_numpy_loop_with_and_without_a_perfect_expert"),
         Place("exponential weights, Algorithm 2, Algorithm 3", "exponential weights (printed twice) and their regret",
               "learners.DrawnExpert learners.Hedge learners.EWA bounds.exponential_weights"),
         Place("Algorithm 4", "the perceptron, and its bound",
-              "learners.Perceptron bounds.perceptron study.ready.games.perceptron"),
+              "learners.Perceptron bounds.perceptron study.ready.games.perceptron",
+              tests="learners/linear/test_perceptron.py::test_perceptron_equals_its_numpy_loop"),
         Place("practical setup", "adaptive conformal prediction (named only in the lecture): Gibbs and Candes 2021",
               "learners.AdaptiveConformal losses.Miscoverage environments.ShiftingScores bounds.adaptive_conformal "
-              "bounds.quantile_tracking study.ready.games.conformal"),
+              "bounds.quantile_tracking study.ready.games.conformal",
+              tests="learners/conformal/test_adaptive_conformal.py::"
+              "test_levels_equal_gradient_descent_on_the_pinball_loss_of_p_values"),
         Place("interesting materials", "convex optimisation, stochastic and adversarial bandits",
               "learners.GradientLearner learners.UCB1 learners.EXP3 study.ready.games.convex "
-              "study.ready.games.bandits"),
+              "study.ready.games.bandits",
+              tests="learners/gradient/test_convex_learners.py::"
+              "test_gradient_descent_is_below_its_bound_and_reaches_half_of_it "
+              "learners/bandits/test_bandits_outside.py::test_ucb1_pulls_the_same_arms_as_river"),
         Place("Auer et al. 2002", "adversarial bandits (The nonstochastic multiarmed bandit problem)",
               "learners.EXP3 learners.EXP3P learners.EXP4 bounds.exp3 bounds.exp4 bounds.minimax",
               tests="learners/bandits/test_loss_estimates.py::test_loss_estimates_have_their_mean_and_wrong_divisors_are_found"),
@@ -282,7 +294,8 @@ PLACES: dict[str, list[Place]] = {
               "feedback.Delayed learners.UpdateOnArrival learners.BOLD bounds.bold bounds.delayed_ucb1",
               tests="feedback/test_delayed.py::test_bold_equals_a_loop_over_copies"),
         Place("Kleinberg et al. 2010", "sleeping bandits and the best ordering",
-              "learners.UCB1 comparators.BestOrdering bounds.sleeping_ucb1 study.ready.games.sleeping"),
+              "learners.UCB1 comparators.BestOrdering bounds.sleeping_ucb1 study.ready.games.sleeping",
+              tests="learners/bandits/test_sleeping.py::test_ucb1_with_masks_equals_a_loop"),
         Place("Neu 2015", "EXP3 with implicit exploration", "learners.EXP3IX bounds.exp3_ix",
               tests="learners/bandits/test_loss_estimates.py::test_loss_estimates_have_their_mean_and_wrong_divisors_are_found"),
         Place("Kivinen and Warmuth 1997", "exponentiated gradient", "learners.ExponentiatedGradient",
@@ -292,8 +305,11 @@ PLACES: dict[str, list[Place]] = {
               reason="the test is in the row of exponentiated gradient, which is the map of the entropy"),
         Place("Hazan et al. 2007", "logarithmic regret: strongly convex losses, online Newton step",
               "learners.GradientLearner learners.InverseTime bounds.strongly_convex learners.OnlineNewtonStep "
-              "bounds.online_newton_step study.ready.games.strongly_convex"),
-        Place("Duchi et al. 2011", "AdaGrad", "learners.AdaGrad bounds.adagrad study.ready.games.strongly_convex"),
+              "bounds.online_newton_step study.ready.games.strongly_convex",
+              tests="learners/gradient/test_adaptive_steps.py::"
+              "test_mean_regret_on_coin_flips_is_exactly_one_plus_a_harmonic_number"),
+        Place("Duchi et al. 2011", "AdaGrad", "learners.AdaGrad bounds.adagrad study.ready.games.strongly_convex",
+              tests="learners/gradient/test_adaptive_steps.py::test_adagrad_equals_its_numpy_loop_and_that_of_optax"),
         Place("Flaxman et al. 2005", "gradient descent without a gradient",
               "learners.GradientBandit bounds.gradient_bandit",
               tests="learners/gradient/test_convex_learners.py::test_gradient_bandit_equals_its_numpy_loop"),
@@ -337,28 +353,22 @@ def defining_file(name: str) -> Path:
 
 
 def papers_page() -> str:
-    """Return the page docs/papers.md in Markdown."""
+    """Return the page of places in Markdown, which is in benchmarks/papers/docs, with links to the defining files."""
     lines = [
         "# Where is each paper in the code?",
         "",
-        "`python -m benchmarks.papers.claims.papers > docs/papers.md` generates this page. [claims.md](claims.md) "
-        "explains the "
-        f"claims and the notes E1 to E{len(ERRATA)}. A study (`study.ready`) shows the statements of its row in "
-        "simulations. A test compares the code of its row with an independent program. "
+        f"[Claims](claims.md) explains the claims and the notes E1 to E{len(ERRATA)}. A study (`papers.studies`) shows "
+        "the statements of its row in simulations. A test compares the code of its row with an independent program. "
         "[Further experiments](further-experiments.md) reports experiments whose code has been deleted.",
     ]
     for letter, places in PLACES.items():
-        lines += ["", f"## {letter}", "", f"{PAPERS[letter]}.", ""]
+        lines += ["", f"## {letter}: {PAPERS[letter].title}", "", f"{PAPERS[letter]}.", ""]
         lines += ["| place | what | in the code | claims and tests |", "| --- | --- | --- | --- |"]
         for place in places:
-            code = ", ".join(f"[`{name}`](../{defining_file(name).as_posix()})" for name in place.names.split())
+            code = ", ".join(f"[`{name}`]({_UP}{defining_file(name).as_posix()})" for name in place.names.split())
             claims = [as_text(name) for name in dict.fromkeys(claim.name for claim in claims_at(letter, place))]
-            tests = [f"[`{name}`](../tests/{file})" for file, name in named_tests(place)]
+            tests = [f"[`{name}`]({_UP}tests/{file})" for file, name in named_tests(place)]
             shown = "; ".join(claims + tests) or as_text(f"not shown, because {place.reason}" if place.reason else "")
             cells = (place.where, as_text(place.what), code or "not in the code", shown)
             lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
-
-
-if __name__ == "__main__":
-    print(papers_page(), end="")

@@ -3,7 +3,7 @@
 import itertools
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,25 +59,27 @@ def claims_table(rows: Sequence[Row], width: int | None = None) -> Any:
     return table
 
 
-def markdown_table(rows: Sequence[Row]) -> str:
-    """Return the rows as the Markdown table of docs/claims.md; the verdicts "biased" and "violated" are bold.
+def markdown_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows of `Row.as_dict`, or of the file of `--json`, in Markdown; "biased" and "violated" are bold.
 
     Example:
         >>> from benchmarks.papers.claims import markdown_table, run_claims
-        >>> print(markdown_table(run_claims("E18")).splitlines()[0])
+        >>> print(markdown_table([row.as_dict() for row in run_claims("E18")]).splitlines()[0])
         | claim | paper | form | method | bias | detectable | verdict |
     """
     head = ["claim", "paper", "form", "method", "bias", "detectable", "verdict"]
     lines = [head, ["---"] * len(head)]
-    for row in check_rows(rows):
-        claim, verification = row.claim, row.verification
-        verdict = f"**{verification.verdict}**" if verification.verdict in (BIASED, VIOLATED) else verification.verdict
-        lines.append([as_text(claim.name), claim.paper, claim.form, _method(row), *_numbers(row, False), verdict])
+    for row in rows:
+        method = row["method"] + (", mathematics" if row["mathematics"] else "")
+        bias = f"{_number(row['bias'], '+.2g')} ± {_number(row['half_width'], '.2g')}"
+        verdict = f"**{row['verdict']}**" if row["verdict"] in (BIASED, VIOLATED) else row["verdict"]
+        cells = (row["paper"], row["form"], method, bias, _number(row["detectable"], ".2g"), verdict)
+        lines.append([as_text(row["claim"]), *cells])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
 def markdown_errata() -> str:
-    """Return the errata as a table in Markdown."""
+    """Return the notes as a table in Markdown."""
     lines = [["", "paper", "class", "printed", "right", "note"], ["---"] * 6]
     for erratum in ERRATA:
         place = f"{erratum.paper}, {erratum.place}"

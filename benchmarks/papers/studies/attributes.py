@@ -1,17 +1,17 @@
-"""Learning from a few pixels of each image: experiments and lower bounds of Paper C, and measurements with a price.
+"""Learning from a few pixels of each image: experiments and lower bounds, and measurements with a price.
 
 Cesa-Bianchi, Shalev-Shwartz, Shamir, "Efficient learning with partially observed attributes" (ICML 2010), section 4,
 Figs. 1 and 2 and the table; Theorems 3 and 4. The learner AERR is from Hazan and Koren (ICML 2012).
 
-The study has the protocol of Paper C (the first paper): random splits with a test part of 10 %, ten-fold
-cross-validation, and medians of test errors over all data sets. The paper states neither the scaling of pixels nor the
+The study has the protocol of the first paper: random splits with a test part of 10 %, ten-fold cross-validation, and
+medians of test errors over all data sets. The paper states neither the scaling of pixels nor the
 parameter grids; this study uses pixels in [0, 1] and the grids `attributes_mnist.Grids`. Each learner runs on "raw"
 pixels, and on "centred" pixels: the mean of the training part is subtracted from centred pixels, and constant pixels
 are removed. (A learner that sees four pixels of each image does not know these means; to estimate them, it would have
 to see all d attributes of a few more images.)
 
-The median errors of ridge (0.117; printed in Paper C: 0.110) and of the Baseline on raw pixels (0.799; printed: 0.815)
-agree with the paper within 7 %. The errors of two learners do not agree with the paper (docs/attributes.md):
+The median errors of ridge (0.117; printed: 0.110) and of the Baseline on raw pixels (0.799; printed: 0.815)
+agree with the paper within 7 %. The errors of two learners do not agree (benchmarks/papers/docs/attributes.md):
 
 * Lasso has about the error of ridge here (0.117), not the printed error 0.222.
 * AER has the error 0.404 and 5.1 % of wrong signs on centred pixels, and 0.574 and 8.1 % on raw pixels, instead of the
@@ -181,7 +181,7 @@ class FewAttributes(Study):
         return numbers | {f"{row.name}{PARAMETERS_SUFFIX}": np.array(chosen) for row, (_, chosen) in results.items()}
 
     def curves(self, X: np.ndarray, y: np.ndarray, context: Context) -> dict[str, np.ndarray]:
-        """Return data of Paper C's Fig. 2: squared errors [splits, prefixes] on centred "3 vs 5", and prefix sizes."""
+        """Return data of Fig. 2: squared errors [splits, prefixes] on centred "3 vs 5", and prefix sizes."""
         splits: list[dict[str, np.ndarray]] = []
         with context.parts(self.n_splits) as part:
             for number in range(self.n_splits):

@@ -14,7 +14,7 @@ ALL_PIXELS = "ridge", "Lasso", "gradient descent"
 
 
 def images(X: np.ndarray, y: np.ndarray, n_attributes: int, seed: int) -> "Figure":
-    """Draw Paper C's Fig. 1: six images of threes and fives, and below them only the pixels that a learner sees."""
+    """Draw the paper's Fig. 1: six images of threes and fives, and below them only the pixels that a learner sees."""
     from matplotlib.figure import Figure
 
     rng = np.random.default_rng([seed, 35])
@@ -34,7 +34,7 @@ def images(X: np.ndarray, y: np.ndarray, n_attributes: int, seed: int) -> "Figur
 
 
 def prefixes(curves: dict[str, np.ndarray], n_attributes: int) -> "Figure":
-    """Draw Paper C's Fig. 2: mean and deviation of the squared test error on "3 vs 5" by examples and attributes."""
+    """Draw the paper's Fig. 2: mean and deviation of the squared test error on "3 vs 5" by examples and attributes."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11.0, 4.4), layout="constrained")

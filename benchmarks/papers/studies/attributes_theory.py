@@ -1,4 +1,7 @@
-"""Experiments on the lower bounds of Paper C, and on measurements of patients that have a price."""
+"""Experiments on lower bounds for few attributes, and on measurements of patients that have a price.
+
+Source of the lower bounds: Cesa-Bianchi, Shalev-Shwartz and Shamir 2010, partially observed attributes.
+"""
 
 import itertools
 from collections.abc import Callable, Mapping

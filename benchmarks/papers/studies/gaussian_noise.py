@@ -1,11 +1,14 @@
 """Kernel learners under growing Gaussian noise: Algorithms 1 and 2, and learners on means of copies or clean data.
 
 Instances are on a disc, the target is in the RKHS of the Gaussian kernel exp(-|x - x'|^2), and the loss is the squared
-loss. Algorithm 2 (Paper B, section 6) and Algorithm 1 (Paper A) have unbiased gradient estimates. Learners that use a
-copy or a mean of copies as if it were the instance have biased estimates. Steps are eta / sqrt(t). The eta of every
-learner is chosen from one grid, in separate runs, by losses on clean instances, which no learner sees. The learner
-"Algorithm 1" is also tuned to the true noise. The learner "Algorithm 1, told bounds" knows only bounds on |x|, on the
-noise and on |y|, and its eta is chosen by losses on noisy copies.
+loss. Algorithms 1 and 2 have unbiased gradient estimates. Learners that use a copy or a mean of copies as if it were
+the instance have biased estimates. Steps are eta / sqrt(t). The eta of every learner is chosen from one grid, in
+separate runs, by losses on clean instances, which no learner sees. The learner "Algorithm 1" is also tuned to the true
+noise. The learner "Algorithm 1, told bounds" knows only bounds on |x|, on the noise and on |y|, and its eta is chosen
+by losses on noisy copies.
+
+Sources: Cesa-Bianchi, Shalev-Shwartz and Shamir 2010, distributional assumptions, section 6 (Algorithm 2); the same
+authors 2010, noisy data with kernels (Algorithm 1).
 """
 
 import dataclasses

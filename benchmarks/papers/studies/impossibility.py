@@ -1,4 +1,4 @@
-"""One noisy copy is not enough: simulation of jaxonline's learners in both worlds of Paper A's Theorem 3.
+"""One noisy copy is not enough: simulation of jaxonline's learners in both worlds of Theorem 3.
 
 In the world without noise, instances are 3e or -e; in the world with noise, instances are e, and a noisy copy is 3e or
 -e. A learner that takes one copy per round and does not know the noise has the same distribution of plays in both

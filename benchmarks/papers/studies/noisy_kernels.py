@@ -1,4 +1,4 @@
-"""Algorithm 1 of Paper A on noisy copies: regret and bound by loss, kernel, and distribution of the copies.
+"""Algorithm 1 on noisy copies: regret and bound by loss, kernel, and distribution of the copies.
 
 Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), Theorems 1, 2
 and 4. The study uses the paper's distribution of the numbers of copies, and better distributions.

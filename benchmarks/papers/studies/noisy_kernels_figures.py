@@ -1,4 +1,4 @@
-"""Figures of the study `noisy_kernels` (Algorithm 1 of Paper A)."""
+"""Figures of the study `noisy_kernels` (Algorithm 1)."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING

@@ -1,9 +1,11 @@
-"""Radial kernels under Gaussian noise: Algorithm 2 with surrogates of truncated kernels (paper B, Appendix E).
+"""Radial kernels under Gaussian noise: Algorithm 2 with surrogates of truncated kernels.
 
 A radial kernel g is a mixture of Gaussian kernels exp(-u r^2). Only its part u <= c/d, the kernel k, has a surrogate.
-The study compares g and k for paper B's kernel (1 + r^2/d)^-1, and plays Algorithm 2 with k of this kernel and of two
+The study compares g and k for the paper's kernel (1 + r^2/d)^-1, and plays Algorithm 2 with k of this kernel and of two
 others. Other learners have the same k: with full information, or with one copy or the mean of two as if clean. The
 kernels are functions of r / sqrt(d), so the figure of g and k does not depend on d.
+
+Source: Cesa-Bianchi, Shalev-Shwartz and Shamir 2010, distributional assumptions, section 6.1 and Appendix E.
 """
 
 import math
@@ -38,7 +40,7 @@ class RadialKernels(Study):
     """
 
     title: ClassVar[str] = (
-        "Radial kernels cut at c/d under Gaussian noise: paper B's figure of g and k, and the regret of Algorithm 2."
+        "Radial kernels cut at c/d under Gaussian noise: the paper's figure of g and k, and the regret of Algorithm 2."
     )
     runs: int = Field(24, ge=2, le=1_000_000, description="Runs of each learner.")
     rounds: int = Field(2048, ge=64, le=2**16, description="The horizon.")

@@ -23,7 +23,7 @@ STYLES = {  # colour, line
     MEAN: (COLOURS[4], "-"),
     NAIVE: (COLOURS[3], "-"),
 }
-PRINTED_CS = 2.0, 4.0  # in paper B's figure
+PRINTED_CS = 2.0, 4.0  # in the paper's figure
 
 
 @ignore_skewness_warnings()
@@ -33,7 +33,7 @@ def plot_radial_kernels(
     dimension: int,
     noise_std: float,
 ) -> "Figure":
-    """Plot g = (1 + r^2/d)^-1 and k for c = 2 and 4 (paper B, Figure 1), and regret against rounds for each kernel."""
+    """Plot g = (1 + r^2/d)^-1 and k for c = 2 and 4 (Figure 1), and regret against rounds for each kernel."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8.2, 5.8), layout="constrained")

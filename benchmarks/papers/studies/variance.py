@@ -1,4 +1,4 @@
-"""Variance against expected queries: Paper A's geometric distribution of N, and distributions optimised for a loss.
+"""Variance against expected queries: the geometric distribution of N, and distributions optimised for a loss.
 
 From N noisy copies of a number X, a series estimator estimates l'(E X) without bias, where N is random. The geometric
 distribution of Lemma 1 (Cesa-Bianchi, Shalev-Shwartz, Shamir, COLT 2010) has one parameter p. Optimised distributions

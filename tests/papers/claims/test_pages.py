@@ -1,7 +1,8 @@
-"""The generated pages docs/claims.md and docs/papers.md say what the code says."""
+"""The generated pages of claims and places, the stored verdicts, and the README say what the code says."""
 
 import importlib.util
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -9,16 +10,16 @@ import pytest
 import jaxonline
 from benchmarks.papers.claims import errata
 from benchmarks.papers.claims.erratum import KINDS
-from benchmarks.papers.claims.page import claims_page
+from benchmarks.papers.claims.page import claims_page, stored_rows
 from benchmarks.papers.claims.papers import PLACES, claims_at, defining_file, named_tests, papers_page, studies_of
 from benchmarks.papers.claims.registry import all_claims
 from benchmarks.papers.claims.report import as_text, markdown_errata
-from jaxonline.study.ready import STUDY_GROUPS
+from benchmarks.papers.studies import STUDIES
 
 ROOT = Path(jaxonline.__file__).parents[1]
-CLAIMS = (ROOT / "docs" / "claims.md").read_text()
-PAPERS = (ROOT / "docs" / "papers.md").read_text()
-FILES = ["docs/claims.md", "docs/papers.md"]
+FOLDER = ROOT / "benchmarks" / "papers"
+CLAIMS = claims_page(stored_rows())
+PAPERS = papers_page()
 
 
 def cells(line: str) -> list[str]:
@@ -27,19 +28,33 @@ def cells(line: str) -> list[str]:
     return [re.sub(r"\\(.)", r"\1", cell.strip()) for cell in split]
 
 
-def test_claims_md_has_every_claim_with_its_verdict():
+def test_stored_verdicts_are_the_expected_ones_of_all_claims():
+    """Update them with `python -m benchmarks.papers verify --json benchmarks/papers/results/claims.json`."""
+    stored = [(row["claim"], row["paper"], row["form"], row["verdict"]) for row in stored_rows()]
+    assert stored == [(claim.name, claim.paper, claim.form, claim.expected) for claim in all_claims()]
+
+
+def test_the_page_of_claims_has_every_claim_with_its_verdict():
     table = CLAIMS.split("| claim | paper |")[1].split("\n\n")[0].splitlines()[2:]
     shown = [(claim, paper, form, verdict.strip("*")) for claim, paper, form, *_, verdict in map(cells, table)]
     assert shown == [(claim.name, claim.paper, claim.form, claim.expected) for claim in all_claims()]
 
 
-def test_claims_md_equals_the_generated_page_outside_the_table():
-    before, after = CLAIMS.split("| claim | paper |")
-    written_before, written_after = claims_page([]).split("| claim | paper |")
-    assert before == written_before
-    assert after.endswith(written_after.split("|\n\n")[1])
+def test_the_page_of_claims_has_all_papers_and_notes():
     assert markdown_errata() in CLAIMS
     assert errata.legend() in CLAIMS
+
+
+def test_the_readme_counts_claims_and_notes():
+    text = (FOLDER / "README.md").read_text()
+    assert len(text.splitlines()) <= 60
+    counted = re.findall(r"^\*\*.*?\*\* \(([A-E])\):.*?^(\d+) claims; notes: (.*?)\.$", text, re.MULTILINE | re.DOTALL)
+    expected = []
+    for letter in errata.PAPERS:
+        kinds = Counter(one.kind for one in errata.ERRATA if one.paper == letter)
+        phrase = ", ".join(f"{kind} {kinds[kind]}" for kind in KINDS if kinds[kind])
+        expected.append((letter, str(sum(claim.paper.startswith(letter) for claim in all_claims())), phrase))
+    assert counted == expected
 
 
 def test_errata_are_numbered_and_have_a_paper():
@@ -68,12 +83,7 @@ def test_every_note_has_a_class():
     assert sum(counts) == len(errata.ERRATA)
 
 
-def test_papers_md_equals_the_generated_page():
-    """Update it with `python -m benchmarks.papers.claims.papers > docs/papers.md`."""
-    assert papers_page() == PAPERS
-
-
-def test_every_claim_has_a_place_in_papers_md():
+def test_every_claim_has_a_place():
     found = [claim for letter, places in PLACES.items() for place in places for claim in claims_at(letter, place)]
     claims = [c for c in all_claims() if c.form != "control"]
     assert sorted((c.name, c.form) for c in found) == sorted((c.name, c.form) for c in claims)
@@ -112,12 +122,12 @@ def test_every_part_of_the_papers_has_a_row(letter):
         assert [f"{kind} {n}" for n in numbers if f"{kind} {n}".strip().lower() not in keys] == []
 
 
-STUDY_MODULES = {command.split(":")[0] for studies in STUDY_GROUPS.values() for command in studies.values()}
+STUDY_MODULES = {location.split(":")[0] for location in STUDIES.values()}
 
 
 def is_study(name: str) -> bool:
     """Whether a name is the module of a study, or something in a module of a study's figures or theory."""
-    module = f"jaxonline.{name}"
+    module = f"benchmarks.{name}"
     while importlib.util.find_spec(module.rpartition(".")[0]).submodule_search_locations is None:
         module = module.rpartition(".")[0]
     return module in STUDY_MODULES or module.endswith(("_figures", "_theory"))
@@ -138,9 +148,9 @@ def test_named_studies_and_tests_exist():
         assert all((ROOT / defining_file(name)).exists() for name in studies_of(place))
         for file, function in named_tests(place):
             assert f"\ndef {function}(" in (ROOT / "tests" / file).read_text(), function
-    assert is_study("study.ready.variance")
-    assert is_study("study.ready.multikernel_figures.running")
-    assert not is_study("study.ready.multikernel_runs.scaled")
+    assert is_study("papers.studies.variance")
+    assert is_study("papers.studies.multikernel_figures.running")
+    assert not is_study("papers.studies.multikernel_runs.scaled")
 
 
 def test_defining_file_returns_the_file_of_a_name():
@@ -153,9 +163,9 @@ def test_defining_file_returns_the_file_of_a_name():
         defining_file("learners.Nobody")
 
 
-@pytest.mark.parametrize("file", FILES)
-def test_links_have_targets(file):
-    links = re.findall(r"\]\(([^)#]+)\)", (ROOT / file).read_text())
-    inside = [link for link in links if "://" not in link]
+@pytest.mark.parametrize("text", [CLAIMS, PAPERS], ids=["claims", "papers"])
+def test_links_have_targets(text):
+    links = re.findall(r"\]\(([^)#]+)\)", text)
+    inside = [link for link in links if "://" not in link and link not in ("claims.md", "papers.md")]
     assert inside
-    assert [link for link in inside if not (ROOT / "docs" / link).exists()] == []
+    assert [link for link in inside if not (FOLDER / "docs" / link).exists()] == []

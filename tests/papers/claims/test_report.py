@@ -9,14 +9,15 @@ import sys
 from collections import Counter
 
 import pytest
+from fresh_python import ROOT
 from rich.console import Console
 from typer.testing import CliRunner
 
+from benchmarks.papers.__main__ import app
 from benchmarks.papers.claims import registry, report
 from benchmarks.papers.claims.registry import Claim, Row, all_claims
 from benchmarks.papers.claims.report import CAPTION, claims_table, verify_command
 from jaxonline import verify
-from jaxonline.cli import app
 
 KEYS = {"claim", "paper", "form", "method", "bias", "half_width", "detectable", "samples", "verdict", "expected"}
 RED = "\x1b[1;31m"
@@ -142,9 +143,9 @@ def test_the_command_line_exits_with_1_and_writes_strict_json(planted, tmp_path)
 
 @pytest.mark.long
 def test_the_command_as_a_program():
-    code = "from jaxonline.cli import main; main()"
     done = subprocess.run(
-        [sys.executable, "-c", code, "verify", "--claim", "E18"],
+        [sys.executable, "-m", "benchmarks.papers", "verify", "--claim", "E18"],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         timeout=120,
