@@ -1,6 +1,6 @@
 """Kernel least squares without random features, and gradient descent at two levels, over known sequences.
 
-Rivals of the learners of Rokhlin and Gurtovaya 2025. `exact_forecasts` needs T^2 numbers and T^3 / 3 operations.
+Rivals of the learners of Rokhlin and Gurtovaya. `exact_forecasts` needs T^2 numbers and T^3 / 3 operations.
 """
 
 from typing import Any
