@@ -10,10 +10,11 @@ import re
 from pathlib import Path
 
 from api import entries
+from benchmarks.papers.claims.errata import ERRATA, Erratum
 from sources import place_of
 
-from benchmarks.papers.claims.errata import ERRATA, PAPERS, Erratum
-from benchmarks.papers.claims.papers import PLACES, Place, claims_at, defining_file
+from benchmarks.papers.claims.notes import PAPERS
+from benchmarks.papers.claims.places import PLACES, Place, claims_at, defining_file
 from benchmarks.papers.claims.registry import Claim, all_claims
 from benchmarks.papers.claims.report import as_text
 

@@ -8,11 +8,11 @@ from fractions import Fraction
 import jax
 import numpy as np
 import pytest
+from benchmarks.papers.claims.errata import ERRATA, PAPERS, erratum
+from benchmarks.papers.claims.plots import plot_intervals, save_intervals
 from rich.console import Console
 
 from benchmarks.papers.claims import features, registry
-from benchmarks.papers.claims.errata import ERRATA, PAPERS, erratum
-from benchmarks.papers.claims.plots import plot_intervals, save_intervals
 from benchmarks.papers.claims.registry import (
     Claim,
     SamplingOptions,

@@ -6,11 +6,6 @@ import math
 import jax
 import numpy as np
 import pytest
-from scipy import optimize
-from tiers import some
-
-import jaxonline as jo
-from benchmarks.papers.claims import reacting
 from benchmarks.papers.claims.errata import ERRATA, erratum
 from benchmarks.papers.claims.printed_bounds import printed_two_copies
 from benchmarks.papers.claims.printed_kernels import printed_gaussian_second_moment
@@ -23,6 +18,11 @@ from benchmarks.papers.claims.printed_proofs import (
     printed_unbiased_steps,
     surrogate_integrals,
 )
+from scipy import optimize
+from tiers import some
+
+import jaxonline as jo
+from benchmarks.papers.claims import reacting
 from benchmarks.papers.claims.registry import run_claims
 from benchmarks.papers.claims.series import _squared_moment
 from benchmarks.papers.claims.surrogates import triangle, wendland

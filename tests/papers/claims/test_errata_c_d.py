@@ -7,14 +7,14 @@ import os
 import jax
 import numpy as np
 import pytest
-from scipy import linalg, stats
-
-from benchmarks.papers.claims import attribute_theorems as theorems
-from benchmarks.papers.claims import hidden_attribute, multikernel
 from benchmarks.papers.claims.errata import ERRATA
 from benchmarks.papers.claims.printed_attributes import printed_baseline_risk, printed_sum_of_gradients
 from benchmarks.papers.claims.printed_bounds import printed_concatenated
 from benchmarks.papers.claims.printed_multikernel import PRINTED_LAGS, PRINTED_TABLE_2, printed_ewa_weights
+from scipy import linalg, stats
+
+from benchmarks.papers.claims import attribute_theorems as theorems
+from benchmarks.papers.claims import hidden_attribute, multikernel
 from benchmarks.papers.claims.registry import run_claims
 from jaxonline import bounds
 from jaxonline.datasets import mnist

@@ -5,12 +5,12 @@ import re
 from pathlib import Path
 
 import pytest
+from benchmarks.papers.claims.erratum import KINDS
+from benchmarks.papers.claims.papers import PLACES, claims_at, defining_file, named_tests, papers_page, studies_of
 
 import jaxonline
 from benchmarks.papers.claims import errata
-from benchmarks.papers.claims.erratum import KINDS
 from benchmarks.papers.claims.page import claims_page
-from benchmarks.papers.claims.papers import PLACES, claims_at, defining_file, named_tests, papers_page, studies_of
 from benchmarks.papers.claims.registry import all_claims
 from benchmarks.papers.claims.report import as_text, markdown_errata
 from jaxonline.study.ready import STUDY_GROUPS

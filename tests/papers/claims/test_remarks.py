@@ -1,10 +1,10 @@
 """Claims on remarks and numbered equations: their checks catch wrong statements, and most limits are reached."""
 
 import pytest
+from benchmarks.papers.claims.remarks import parallel_worlds
 
 from benchmarks.papers.claims.registry import run_claims
 from benchmarks.papers.claims.regret import largest_exponential_moment
-from benchmarks.papers.claims.remarks import parallel_worlds
 from jaxonline.kernels import Gaussian
 
 REACHED = ["distance of the smoothed*", "gradient descent on any*", "R of the surrogate for widths*", "1 - k/g*"]
