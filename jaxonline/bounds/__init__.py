@@ -6,13 +6,13 @@ The modules are `linear` (linear predictors, with `moments` of data and noise), 
 (bandits with pairs of arms), `best_arm` (identification of the best arm), `delayed` (late answers), `sleeping` (arms
 and experts that are not always available), `noisy_kernels` (kernels with any noise), `gaussian_noise` (kernels with
 Gaussian noise), `multikernel` (multi-kernel least squares), `attributes` (a few attributes of each instance),
-`attribute_gradients` (the same with other losses, and exponentiated gradient), `high_probability` (bounds that hold
+`attribute_gradients` (the same for exponentiated gradient), `high_probability` (bounds that hold
 with high probability) and `conformal` (coverage of prediction sets).
 """
 
 from jaxonline.bounds.adaptive_steps import AdaGradBound, LogarithmicBound, adagrad, strongly_convex
 from jaxonline.bounds.assumptions import Assumptions
-from jaxonline.bounds.attribute_gradients import attribute_exponentiated_regret, attribute_series_regret
+from jaxonline.bounds.attribute_gradients import attribute_exponentiated_regret
 from jaxonline.bounds.attributes import (
     StronglyConvexBound,
     aer_regret,
@@ -55,7 +55,7 @@ from jaxonline.bounds.high_probability import (
     largest_estimate,
     with_high_probability,
 )
-from jaxonline.bounds.linear import full_information, known_covariance, known_joint_covariance, two_copies
+from jaxonline.bounds.linear import full_information, known_covariance, two_copies
 from jaxonline.bounds.moments import MomentBounds, moment_bounds
 from jaxonline.bounds.multikernel import Features, aggregating, concatenated, ewa, vaw, vaw2, vaw_ewa
 from jaxonline.bounds.noisy_kernels import factor_moment, noisy_kernel, noisy_kernel_geometric, unbiased_steps
@@ -82,7 +82,6 @@ __all__ = [
     "aerr_regret",
     "aggregating",
     "attribute_exponentiated_regret",
-    "attribute_series_regret",
     "baseline_risk",
     "boa",
     "bold",
@@ -108,7 +107,6 @@ __all__ = [
     "halving",
     "hidden_attribute_examples",
     "known_covariance",
-    "known_joint_covariance",
     "label_efficient",
     "lai_robbins",
     "largest_copies",

@@ -1,15 +1,15 @@
 """Comparator: the best of several kernels in hindsight."""
 
 from collections.abc import Sequence
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
 from jaxonline.comparators.rkhs import SQUARED, RKHSPredictor, best_in_rkhs_ball
-from jaxonline.kernels.base import Kernel
-from jaxonline.kernels.combined import as_kernels
+from jaxonline.kernels.base import Kernel, require_kernel
 from jaxonline.losses.base import AnyLoss
+from jaxonline.parameters import check
 from jaxonline.parameters.types import Convert, PositiveFloat
 from jaxonline.parameters.validation import validate_arguments
 
@@ -22,9 +22,13 @@ class BestKernel(NamedTuple):
     losses: np.ndarray
 
 
+def _as_kernels(kernels: Any, name: str) -> tuple[Kernel, ...]:
+    return tuple(require_kernel(name, kernel) for kernel in check.sequence(name, kernels, "kernel"))
+
+
 @validate_arguments
 def best_kernel(
-    kernels: Annotated[Sequence[Kernel], Convert(as_kernels)],
+    kernels: Annotated[Sequence[Kernel], Convert(_as_kernels)],
     X: Float[ArrayLike, "n d"],
     y: Float[ArrayLike, "n"],
     radius: PositiveFloat,

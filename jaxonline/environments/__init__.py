@@ -11,7 +11,6 @@ from jaxonline.environments.drifting import DriftingModel
 from jaxonline.environments.experts import FiniteClass, RandomWalkExperts, SwitchingExperts
 from jaxonline.environments.linear import LinearModel
 from jaxonline.environments.moving_arms import DriftingArms, SwitchingArms
-from jaxonline.environments.one_copy_games import indistinguishable_games, unavoidable_regret_of_games
 from jaxonline.environments.preference_arms import PreferenceArms
 from jaxonline.environments.reacting import OppositeInstances, OppositeLabels
 from jaxonline.environments.rewards import Rewards
@@ -46,9 +45,7 @@ __all__ = [
     "SparseBooleans",
     "SwitchingArms",
     "SwitchingExperts",
-    "indistinguishable_games",
     "indistinguishable_pair",
     "three_bits",
     "unavoidable_regret",
-    "unavoidable_regret_of_games",
 ]

@@ -5,7 +5,6 @@ A loss has a value, and a gradient in the prediction.
 
 from jaxonline.losses.actions import ArmLoss, ExpectedLoss
 from jaxonline.losses.base import Loss, ScalarLoss
-from jaxonline.losses.finite_smoothness import SemicircleAbsolute
 from jaxonline.losses.intervals import Miscoverage
 from jaxonline.losses.margins import Exponential, Hinge, Logistic, SmoothedHinge, ZeroOne
 from jaxonline.losses.pairs import PairLoss
@@ -29,7 +28,6 @@ __all__ = [
     "PairLoss",
     "Pinball",
     "ScalarLoss",
-    "SemicircleAbsolute",
     "SeriesLoss",
     "SmallestArms",
     "SmoothedAbsolute",

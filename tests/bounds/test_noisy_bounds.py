@@ -14,6 +14,7 @@ from benchmarks.papers.claims.surrogates import (
     printed_surrogate_radial_kernel,
     printed_surrogate_radius,
 )
+from benchmarks.papers.estimators.series import PolynomialSequence
 from jaxonline.bounds import (
     factor_moment,
     gradient_descent,
@@ -36,7 +37,6 @@ from jaxonline.estimators import (
     cost_aware,
     minimum_variance,
 )
-from jaxonline.estimators.sequences import PolynomialSequence
 from jaxonline.estimators.series_moments import exact_second_moment
 from jaxonline.estimators.surrogates import Surrogate, radial_surrogate
 from jaxonline.kernels import Binomial, ExponentialKernel, Gaussian, Homogeneous, Linear, Product, Scaled, Sum

@@ -13,10 +13,25 @@ from bad_calls import MASKED, Row, check, count, grouped, number, option, positi
 import jaxonline as jo
 from benchmarks.papers.engines.kernel_forecasts import expert_forecasts
 from benchmarks.papers.engines.vaw_blocks import forecast
+from benchmarks.papers.estimators.attributes import AttributeSeriesGradient
+from benchmarks.papers.estimators.copies import CorrelatedCopies, JointNoise
+from benchmarks.papers.estimators.games import indistinguishable_games, unavoidable_regret_of_games
+from benchmarks.papers.estimators.kernels_under_noise import (
+    DebiasedFourierFeatures,
+    DebiasedPolynomialFeatures,
+    LaplaceSurrogate,
+    PolynomialFeatures,
+)
+from benchmarks.papers.estimators.series import (
+    PolynomialSequence,
+    PolynomialSequenceEstimator,
+    SemicircleAbsolute,
+    bernstein,
+    chebyshev,
+)
 from jaxonline import comparators, environments, estimators, feedback, kernels, learners, losses
 from jaxonline.environments.adversaries import indistinguishable_pair, unavoidable_regret
 from jaxonline.estimators.dictionary import Dictionary
-from jaxonline.estimators.sequences import PolynomialSequence
 from jaxonline.feedback import noise
 from jaxonline.kernels import radial
 
@@ -29,9 +44,9 @@ KEY = jax.random.key(0)
 
 def losses_calls():
     yield from positive("scale", losses.SmoothedAbsolute)
-    yield from positive("width", losses.SemicircleAbsolute)
-    yield row(lambda: losses.SemicircleAbsolute(1.0).coefficients(3, centre=1.0), ValueError, "centre")
-    sequence = estimators.chebyshev(np.abs, 2, -1.0, 1.0)
+    yield from positive("width", SemicircleAbsolute)
+    yield row(lambda: SemicircleAbsolute(1.0).coefficients(3, centre=1.0), ValueError, "centre")
+    sequence = chebyshev(np.abs, 2, -1.0, 1.0)
     length = estimators.GradientLength.for_sequence
     yield from positive("second_moment", lambda moment: length(sequence, "regression", moment))
     yield from option("kind", lambda kind: length(sequence, kind, 1.0), "regresion")
@@ -101,7 +116,7 @@ def environments_calls():
 
 
 def one_copy_calls():
-    games, regret = environments.indistinguishable_games, environments.unavoidable_regret_of_games
+    games, regret = indistinguishable_games, unavoidable_regret_of_games
     points = [[[3.0], [-1.0]], [[-3.0], [1.0]]]
     for make in (games, lambda points, labels=(1.0,): regret(points, 1.0, labels)):
         yield from rows("points", make, ValueError, [[1.0]], [[[np.nan]]], [])
@@ -141,8 +156,8 @@ def feedback_calls():
     bad = 0.1, "g", noise.gaussian
     chasing = environments.ChasingNoise(1.0)
     yield from rows("label_noise", lambda law: feedback.AdversarialCopies(chasing, law), TypeError, *bad)
-    yield from thing("joint", feedback.JointNoise, 0.1, noise.gaussian)
-    yield from thing("noise", feedback.CorrelatedCopies, noise.gaussian(1.0), feedback.JointNoise)
+    yield from thing("joint", JointNoise, 0.1, noise.gaussian)
+    yield from thing("noise", CorrelatedCopies, noise.gaussian(1.0), JointNoise)
     yield from rows(
         "X", feedback.Replicates, (TypeError, ValueError), None, "1", [[[1j]]], 1.0, X, [[[np.nan]]], [[[]]]
     )
@@ -178,13 +193,13 @@ def estimators_calls():
     yield from count("n_attributes", estimators.AttributePairs, 2)
     yield from rows("n_attributes", estimators.AttributeGradient, ValueError, 3)
     yield from option("law", lambda law: estimators.AttributeGradient(2, law), "l3")
-    by_series = estimators.AttributeSeriesGradient.for_loss
+    by_series = AttributeSeriesGradient.for_loss
     yield from thing("loss", lambda loss: by_series(loss, LAW, 1.0), losses.Hinge(), losses.Squared)
     yield from thing("counts", lambda law: by_series(losses.Squared(), law, 1.0), estimators.Geometric)
     yield from positive("second_moment", lambda moment: by_series(losses.Squared(), LAW, moment))
     yield from count("n_subset", lambda n: by_series(losses.Squared(), LAW, 1.0, n))
     yield from option("law", lambda law: by_series(losses.Squared(), LAW, 1.0, 1, law), "l3")
-    yield from thing("derivative", lambda of: estimators.AttributeSeriesGradient(of, losses.Squared()), LENGTH)
+    yield from thing("derivative", lambda of: AttributeSeriesGradient(of, losses.Squared()), LENGTH)
     yield from vector("coefficients", lambda table: estimators.SeriesEstimator(table, LAW))
     yield from thing("law", lambda law: estimators.SeriesEstimator([1.0], law), estimators.Geometric, lambda: 1)
     yield from number("centre", lambda centre: estimators.SeriesEstimator([1.0], LAW, centre))
@@ -214,8 +229,8 @@ def estimators_calls():
     yield from positive("copy_moment", lambda moment: estimators.best_feature_map(GAUSS, moment))
     yield from positive("pair_moment", lambda m: estimators.best_feature_map(GAUSS, 0.5, m), optional=True)
     yield from thing("kernel", lambda kernel: estimators.Surrogate(kernel, 0.1, 2), EXP, kernels.Gaussian)
-    yield from thing("kernel", lambda kernel: estimators.LaplaceSurrogate(kernel, 0.1, 2), EXP, kernels.Gaussian)
-    yield from rows("covariance", lambda c: estimators.LaplaceSurrogate(GAUSS, c, 2), ValueError, -1.0, np.nan, [])
+    yield from thing("kernel", lambda kernel: LaplaceSurrogate(kernel, 0.1, 2), EXP, kernels.Gaussian)
+    yield from rows("covariance", lambda c: LaplaceSurrogate(GAUSS, c, 2), ValueError, -1.0, np.nan, [])
     bad = -1.0, np.nan, [-1.0, 1.0], [], 3.0
     yield from rows("covariance", lambda c: estimators.Surrogate(GAUSS, c, 2), ValueError, *bad)
     bad = "1", None, 1j, [1j], MASKED
@@ -232,14 +247,14 @@ def estimators_calls():
     yield from rows("phases", lambda phases: estimators.FourierFeatures(X, phases), ValueError, *bad)
     yield from number("at_zero", lambda at_zero: estimators.FourierFeatures(X, None, at_zero), -1.0)
     features = estimators.FourierFeatures(X)
-    yield from thing("features", lambda phi: estimators.DebiasedFourierFeatures(phi, 0.1), GAUSS)
-    phi = estimators.PolynomialFeatures(kernels.Linear(), 2)
-    yield from thing("kernel", lambda kernel: estimators.PolynomialFeatures(kernel, 2), GAUSS, EXP)
-    yield from count("dimension", lambda d: estimators.PolynomialFeatures(kernels.Linear(), d))
-    yield from thing("features", lambda phi: estimators.DebiasedPolynomialFeatures(phi, 0.1), GAUSS)
-    yield from rows("covariance", lambda c: estimators.DebiasedPolynomialFeatures(phi, c), ValueError, -1.0, [0.1] * 7)
+    yield from thing("features", lambda phi: DebiasedFourierFeatures(phi, 0.1), GAUSS)
+    phi = PolynomialFeatures(kernels.Linear(), 2)
+    yield from thing("kernel", lambda kernel: PolynomialFeatures(kernel, 2), GAUSS, EXP)
+    yield from count("dimension", lambda d: PolynomialFeatures(kernels.Linear(), d))
+    yield from thing("features", lambda phi: DebiasedPolynomialFeatures(phi, 0.1), GAUSS)
+    yield from rows("covariance", lambda c: DebiasedPolynomialFeatures(phi, c), ValueError, -1.0, [0.1] * 7)
     bad = -1.0, np.nan, [0.1] * 7, []
-    yield from rows("covariance", lambda c: estimators.DebiasedFourierFeatures(features, c), ValueError, *bad)
+    yield from rows("covariance", lambda c: DebiasedFourierFeatures(features, c), ValueError, *bad)
     draw = estimators.FourierFeatures.draw
     yield from thing("kernel", lambda kernel: draw(KEY, kernel, 2, 3), EXP, kernels.Gaussian)
     yield from count("dimension", lambda d: draw(KEY, GAUSS, d, 3))
@@ -252,7 +267,7 @@ def estimators_calls():
     yield from rows(
         "kernels", lambda ks: Dictionary.draw(KEY, ks, 2, 3), (ValueError, TypeError), [], None, [EXP], GAUSS
     )
-    for make in (estimators.chebyshev, estimators.bernstein):
+    for make in (chebyshev, bernstein):
         yield from rows("f", lambda f, make=make: make(f, 2, 0.0, 1.0), (TypeError, ValueError), None, 3.0, np.float64)
         yield from count("degree", lambda degree, make=make: make(np.exp, degree, 0.0, 1.0))
         yield from number("lower", lambda lower, make=make: make(np.exp, 2, lower, 1.0))
@@ -261,8 +276,8 @@ def estimators_calls():
         "differences", PolynomialSequence, (ValueError, TypeError), None, 3.0, np.ones((2, 2)), [[1], [1, 2]]
     )
     line = PolynomialSequence([[1.0, 0.0], [0.0, 2.0]])
-    yield from thing("sequence", lambda s: estimators.PolynomialSequenceEstimator(s, LAW), PolynomialSequence)
-    yield from thing("law", lambda law: estimators.PolynomialSequenceEstimator(line, law), estimators.Geometric)
+    yield from thing("sequence", lambda s: PolynomialSequenceEstimator(s, LAW), PolynomialSequence)
+    yield from thing("law", lambda law: PolynomialSequenceEstimator(line, law), estimators.Geometric)
 
 
 def learners_calls():

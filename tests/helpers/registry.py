@@ -10,10 +10,10 @@ import optax
 
 import jaxonline as jo
 from benchmarks.papers.claims.noise import PrintedKnownCovariance
+from benchmarks.papers.estimators.attributes import AttributeSeriesGradient
 from jaxonline.environments.adversaries import ChasingNoise
 from jaxonline.estimators import (
     AttributeGradient,
-    AttributeSeriesGradient,
     DotProductFeatureMap,
     FiniteDistribution,
     FourierFeatures,

@@ -16,16 +16,10 @@ from jaxtyping import Array, ArrayLike, Float, Int
 
 from benchmarks.papers.claims.kernels import check_definite
 from benchmarks.papers.claims.registry import PRINTED_BIASED, PRINTED_VIOLATED, Options, claim, in_float64
-from jaxonline.estimators import (
-    AttributeGradient,
-    AttributePairs,
-    AttributeSeriesGradient,
-    PolynomialSequenceEstimator,
-    SeriesEstimator,
-    chebyshev,
-    limit_bias,
-    minimum_variance,
-)
+from benchmarks.papers.estimators.attributes import AttributeSeriesGradient
+from benchmarks.papers.estimators.limits import limit_bias
+from benchmarks.papers.estimators.series import PolynomialSequenceEstimator, chebyshev
+from jaxonline.estimators import AttributeGradient, AttributePairs, SeriesEstimator, minimum_variance
 from jaxonline.estimators.attribute_pairs import PairMoments, pair_loss, project_psd
 from jaxonline.estimators.attributes import AttributeIndices
 from jaxonline.losses import Logistic, SeriesLoss, SmoothedHinge

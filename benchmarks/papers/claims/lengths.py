@@ -18,6 +18,7 @@ from scipy import special, stats
 
 from benchmarks.papers.claims.kernels import VARIANCE, X, noisy_point, printed_lemma5_bound
 from benchmarks.papers.claims.registry import PRINTED_BIASED, Options, claim
+from benchmarks.papers.estimators.limits import round_bias_bound, round_query_probabilities
 from jaxonline.bounds import RegretBound, factor_moment, noisy_kernel_geometric, unbiased_steps
 from jaxonline.estimators import (
     DotProductFeatureMap,
@@ -27,8 +28,6 @@ from jaxonline.estimators import (
     GradientLength,
     limit_counts,
     minimum_variance,
-    round_bias_bound,
-    round_query_probabilities,
 )
 from jaxonline.estimators.gradient_length import LengthEstimate
 from jaxonline.estimators.noisy_features import FeatureMap, NoisyFeature

@@ -24,8 +24,9 @@ from scipy import signal, special
 
 from benchmarks.papers.claims.noise import COVARIANCE
 from benchmarks.papers.claims.registry import PRINTED_BIASED, PRINTED_VIOLATED, Options, claim, in_float64
+from benchmarks.papers.estimators.kernels_under_noise import DebiasedFourierFeatures
 from jaxonline.bounds import Features, boa, concatenated, exponential_weights, ml_poly, ml_prod, vaw, vaw2
-from jaxonline.estimators import DebiasedFourierFeatures, FourierFeatures
+from jaxonline.estimators import FourierFeatures
 from jaxonline.estimators.dictionary import Dictionary
 from jaxonline.feedback import FullOracle
 from jaxonline.game import Specs

@@ -15,17 +15,16 @@ from jax.tree_util import Partial
 from jaxtyping import Array, Float, Key
 
 from benchmarks.papers.claims.registry import PRINTED_BIASED, PRINTED_VIOLATED, Options, claim, in_float64
-from jaxonline.bounds import (
-    RegretBound,
-    gradient_descent,
-    known_covariance,
+from benchmarks.papers.estimators.copies import (
+    CorrelatedCopies,
+    JointNoise,
+    KnownJointCovariance,
     known_joint_covariance,
-    moment_bounds,
-    two_copies,
 )
-from jaxonline.estimators import KnownCovariance, KnownJointCovariance, PairsOfCopies, TwoCopies
+from jaxonline.bounds import RegretBound, gradient_descent, known_covariance, moment_bounds, two_copies
+from jaxonline.estimators import KnownCovariance, PairsOfCopies, TwoCopies
 from jaxonline.estimators.gradients import GradientEstimator, squared_loss_gradient
-from jaxonline.feedback import CorrelatedCopies, JointNoise, NoisyCopies, Replicates
+from jaxonline.feedback import NoisyCopies, Replicates
 from jaxonline.feedback.noise import TwoPoints, gaussian, laplace, student_t, uniform
 from jaxonline.parameters.struct import struct
 from jaxonline.verify import Verification, bound, second_moment, unbiased

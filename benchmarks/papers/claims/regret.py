@@ -13,8 +13,9 @@ from scipy import special
 
 from benchmarks.papers.claims.noise import printed_two_copies
 from benchmarks.papers.claims.registry import PRINTED_BIASED, PRINTED_VIOLATED, Options, claim, in_float64
+from benchmarks.papers.estimators.games import unavoidable_regret_of_games
 from jaxonline.bounds import known_covariance, largest_estimate, two_copies, with_high_probability
-from jaxonline.environments import unavoidable_regret, unavoidable_regret_of_games
+from jaxonline.environments import unavoidable_regret
 from jaxonline.estimators.gradients import squared_loss_gradient
 from jaxonline.kernels import Gaussian
 from jaxonline.losses import Squared

@@ -21,30 +21,26 @@ from numpy.polynomial import chebyshev as chebyshev_series
 from scipy import special
 
 from benchmarks.papers.claims.registry import PRINTED_BIASED, PRINTED_VIOLATED, Options, claim, in_float64
-from jaxonline.estimators import (
+from benchmarks.papers.estimators.limits import limit_bias
+from benchmarks.papers.estimators.series import (
     DiscreteLomax,
+    PolynomialSequence,
+    PolynomialSequenceEstimator,
+    SemicircleAbsolute,
+    SequenceLength,
+    chebyshev,
+)
+from jaxonline.estimators import (
     FiniteDistribution,
     Geometric,
     GradientLength,
-    PolynomialSequenceEstimator,
     SeriesEstimator,
-    chebyshev,
     cost_aware,
-    limit_bias,
     minimum_variance,
 )
-from jaxonline.estimators.sequences import PolynomialSequence
 from jaxonline.estimators.series_moments import exact_second_moment, lemma1_bound
 from jaxonline.linalg.programs import run_compiled
-from jaxonline.losses import (
-    Exponential,
-    Logistic,
-    SemicircleAbsolute,
-    SeriesLoss,
-    SmoothedAbsolute,
-    SmoothedHinge,
-    Squared,
-)
+from jaxonline.losses import Exponential, Logistic, SeriesLoss, SmoothedAbsolute, SmoothedHinge, Squared
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.numbers import as_floating, host_float
@@ -478,7 +474,7 @@ def _huber(form: str, options: Options, slope: Callable, shared: bool = False) -
     With one vector for all factors it is the mean of Q_6 at a random residual.
     """
     sequence = chebyshev(huber_slope, DEGREE, -1.0, 1.0)
-    length = GradientLength.for_sequence(sequence, "regression", RESIDUAL_MOMENT, RESIDUAL)
+    length = SequenceLength.for_sequence(sequence, "regression", RESIDUAL_MOMENT, RESIDUAL)
     pmf = np.exp(length.series.law.log_table(DEGREE + 1))
     factors = np.array(list(itertools.product(VALUES, repeat=DEGREE)))
     if shared:

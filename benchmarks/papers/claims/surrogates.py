@@ -18,15 +18,14 @@ from scipy import integrate
 from benchmarks.papers.claims.kernels import check_definite
 from benchmarks.papers.claims.noise import COVARIANCE, X
 from benchmarks.papers.claims.registry import PRINTED_BIASED, PRINTED_VIOLATED, Options, claim, in_float64
-from jaxonline.bounds import RegretBound, gradient_descent, surrogate_kernel, surrogate_radius
-from jaxonline.comparators import positive_negative_angle
-from jaxonline.estimators import (
+from benchmarks.papers.estimators.kernels_under_noise import (
     DebiasedPolynomialFeatures,
     LaplaceSurrogate,
     PolynomialFeatures,
-    Surrogate,
-    radial_surrogate,
 )
+from jaxonline.bounds import RegretBound, gradient_descent, surrogate_kernel, surrogate_radius
+from jaxonline.comparators import positive_negative_angle
+from jaxonline.estimators import Surrogate, radial_surrogate
 from jaxonline.estimators.surrogates import lemma7_bound
 from jaxonline.feedback.noise import gaussian, laplace
 from jaxonline.kernels import Gaussian, Inhomogeneous

@@ -7,6 +7,11 @@ import pytest
 from kernel_loops import exponential, rounds_of, smoothed_absolute, squared
 
 import jaxonline as jo
+from benchmarks.papers.estimators.kernels_under_noise import (
+    DebiasedFourierFeatures,
+    DebiasedPolynomialFeatures,
+    PolynomialFeatures,
+)
 from jaxonline.estimators import FourierFeatures, FullGradient, KnownCovariance, MeanOfCopies, NaiveCopy, TwoCopies
 from jaxonline.kernels import Gaussian, Kernel
 from jaxonline.learners import KernelGradient, WithFeatures
@@ -191,10 +196,10 @@ def test_a_learner_that_needs_the_covariance_raises():
 
 def test_copy_features_for_other_noise_are_rejected():
     """Features without bias are made for Gaussian noise of one covariance."""
-    polynomial = jo.estimators.PolynomialFeatures(jo.kernels.Inhomogeneous(2), dimension=3)
+    polynomial = PolynomialFeatures(jo.kernels.Inhomogeneous(2), dimension=3)
     for copies in (
-        jo.estimators.DebiasedFourierFeatures(FORMS["pair"][0], 0.1),
-        jo.estimators.DebiasedPolynomialFeatures(polynomial, [0.1, 0.1, 0.1]),
+        DebiasedFourierFeatures(FORMS["pair"][0], 0.1),
+        DebiasedPolynomialFeatures(polynomial, [0.1, 0.1, 0.1]),
     ):
         learner = WithFeatures(jo.GradientLearner(TwoCopies(), step_size=0.1), copies.features, copies)
         for law, message in (

@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 
 import jaxonline as jo
-from jaxonline.environments import indistinguishable_games, unavoidable_regret, unavoidable_regret_of_games
+from benchmarks.papers.estimators.games import indistinguishable_games, unavoidable_regret_of_games
+from jaxonline.environments import unavoidable_regret
 
 FALSE_ALARM = 1e-6
 GROUPS = np.array([[[0.7, 0.1], [-0.3, 0.9], [0.1, 0.2]], [[-1.1, 0.3], [0.2, 0.4], [0.7, 0.1]]])

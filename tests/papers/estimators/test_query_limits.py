@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import jaxonline as jo
+from benchmarks.papers.estimators.limits import limit_bias, limited_regret, round_bias_bound
+from benchmarks.papers.estimators.series import chebyshev
 from jaxonline.estimators import (
     DotProductFeatureMap,
     FiniteDistribution,
@@ -19,7 +21,6 @@ from jaxonline.estimators import (
     cost_aware,
     limit_counts,
 )
-from jaxonline.estimators.query_limits import limit_bias, limited_regret, round_bias_bound
 from jaxonline.losses import Exponential, Logistic, SmoothedAbsolute, SmoothedHinge, Squared
 
 pytestmark = pytest.mark.fast_compile
@@ -128,8 +129,8 @@ def test_learner_keeps_the_limit():
 def test_bounds_of_a_round_need_a_series_within_its_radius():
     """A sequence of polynomials has no such bound; the logistic loss has the radius of convergence pi."""
     feature_map = DotProductFeatureMap(jo.kernels.Linear(), FiniteDistribution([0.0, 1.0]))
-    bound = jo.estimators.round_bias_bound  # also a name of the package
-    sequence = jo.estimators.chebyshev(lambda a: a.clip(-0.5, 0.5), 3, -1.0, 1.0)
+    bound = round_bias_bound  # also a name of the package
+    sequence = chebyshev(lambda a: a.clip(-0.5, 0.5), 3, -1.0, 1.0)
     polynomials = GradientLength.for_sequence(sequence, "regression", second_moment=0.3)
     for loss in (Squared(), SmoothedAbsolute(1.0)):
         with pytest.raises(ValueError, match=r"length: must be made by GradientLength.for_loss"):

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import jaxonline as jo
-from jaxonline.estimators import DebiasedFourierFeatures, FourierFeatures, TwoCopies
+from benchmarks.papers.estimators.kernels_under_noise import DebiasedFourierFeatures
+from jaxonline.estimators import FourierFeatures, TwoCopies
 from jaxonline.learners import WithFeatures
 
 MATRIX = np.array([[0.4, 0.25], [0.25, 0.5]])

@@ -1,4 +1,7 @@
-"""Estimates of f(E X) from polynomials Q_0, Q_1, ..., Q_K that converge to f, for an f without a power series.
+"""Estimates of functions that have no power series, or one whose coefficients decrease slowly.
+
+Sequences of polynomials: estimates of f(E X) from polynomials Q_0, Q_1, ..., Q_K that converge to f, for an f without a
+power series.
 
 An estimate draws N, queries N copies and returns (Q'_N - Q'_(N-1)) / p_N with Q'_n(x_1, ..., x_n) = sum_i gamma_(n,i)
 x_1 ... x_i and Q'_(-1) = 0. The mean of the estimate is exactly Q_K(E X).
@@ -15,29 +18,40 @@ about the centre c wherever |x - c|^2 < E (X - c)^2 (the proof is in `benchmarks
 kink of f at such an x, as in the derivative of Huber's loss, excludes a finite second moment without bias.
 
 Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), section 3.2.
+
+`DiscreteLomax` is a distribution of the number of copies with a polynomial tail, and `SemicircleAbsolute` a loss with
+finitely many derivatives whose Taylor series has coefficients that decrease polynomially.
 """
 
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Any
+from typing import Any, ClassVar, Literal
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float
+from jaxtyping import Array, ArrayLike, Float, Int
+from scipy import special
 
 from jaxonline.estimators.count_distributions import distribution_from_magnitudes
-from jaxonline.estimators.count_protocol import AnyCountDistribution
+from jaxonline.estimators.count_protocol import AnyCountDistribution, CountDistribution
+from jaxonline.estimators.fine_uniform import fine_uniform
+from jaxonline.estimators.gradient_length import GradientLength
+from jaxonline.losses.series import SeriesLoss
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.numbers import host_float
+from jaxonline.parameters.numbers import as_floating, host_float
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import (
+    Annotated,
     Convert,
     Count,
     FiniteFloat,
+    Gt,
     NonNegativeFloat,
     Number,
     Positive,
@@ -69,7 +83,7 @@ class PolynomialSequence:
         scale: half the length of the interval.
 
     Example:
-        >>> from jaxonline.estimators.sequences import PolynomialSequence
+        >>> from benchmarks.papers.estimators.series import PolynomialSequence
         >>> sequence = PolynomialSequence([[1.0, 0.0], [0.0, 2.0]])  # Q_0 = 1, Q_1 = 1 + 2 x
         >>> sequence.value(3.0)
         7.0
@@ -126,7 +140,7 @@ class PolynomialSequenceEstimator:
     Example:
         >>> import jax
         >>> from jaxonline.estimators import FiniteDistribution
-        >>> from jaxonline.estimators.sequences import PolynomialSequence, PolynomialSequenceEstimator
+        >>> from benchmarks.papers.estimators.series import PolynomialSequence, PolynomialSequenceEstimator
         >>> line = PolynomialSequence([[1.0, 0.0], [0.0, 2.0]])
         >>> estimator = PolynomialSequenceEstimator(line, FiniteDistribution([0.5, 0.5]))
         >>> float(estimator.estimate_given(jax.random.key(0), 1, lambda key: 3.0))  # 2 * 3 / 0.5
@@ -152,7 +166,7 @@ class PolynomialSequenceEstimator:
         """Make the estimator with the smallest variance for E (X - centre)^2 and E X; both numbers may be guesses.
 
         Example:
-            >>> from jaxonline.estimators.sequences import PolynomialSequence, PolynomialSequenceEstimator
+            >>> from benchmarks.papers.estimators.series import PolynomialSequence, PolynomialSequenceEstimator
             >>> line = PolynomialSequence([[1.0, 0.0], [0.0, 3.0]])
             >>> PolynomialSequenceEstimator.for_sequence(line, second_moment=1.0).law.probabilities.tolist()
             [0.25, 0.75]
@@ -240,6 +254,45 @@ class PolynomialSequenceEstimator:
         return math.fsum(squares[n] / np.exp(self.law.log_table(len(squares))[n]))
 
 
+@struct
+class SequenceLength(GradientLength):
+    """Estimator g~ of the length of the gradient of a loss without a series: l' is replaced by a polynomial Q_K.
+
+    g~ has the bias Q_K - l' (`sequence.largest_bias`) if the means of the factors are in the interval of the sequence.
+    Its second moment grows exponentially with K if l' has a kink within the root of the second moment of the factors
+    (erratum E39).
+
+    Args:
+        series: the estimator of the sequence of polynomials.
+        kind: "classification" or "regression", as in the loss.
+
+    Example:
+        >>> from benchmarks.papers.estimators.series import SequenceLength, chebyshev
+        >>> huber = chebyshev(lambda a: a.clip(-0.5, 0.5), 5, -1.0, 1.0)
+        >>> length = SequenceLength.for_sequence(huber, "regression", second_moment=0.3)
+        >>> round(length.series.law.mean(), 2), round(length.second_moment(0.3, mean=0.2), 2)
+        (2.39, 0.46)
+    """
+
+    series: PolynomialSequenceEstimator
+
+    @classmethod
+    @validate_arguments
+    def for_sequence(
+        cls,
+        sequence: PolynomialSequence,
+        kind: Literal["classification", "regression"],
+        second_moment: PositiveFloat,
+        mean: FiniteFloat = 0.0,
+    ) -> "SequenceLength":
+        """Make the estimator, for guesses of E (X - centre)^2 and E X of one factor X."""
+        return cls(PolynomialSequenceEstimator.for_sequence(sequence, second_moment, mean), kind)
+
+    def second_moment(self, factor_moment: float, mean: float | None = None) -> float:
+        """Return the exact E g~^2 for factors with E X^2 = `factor_moment`; without `mean`, a bound for every mean."""
+        return self.series.exact_second_moment(factor_moment, mean)
+
+
 @validate_arguments
 def chebyshev(
     f: ArrayFunction, degree: Count, lower: FiniteFloat, upper: FiniteFloat, nodes: Count = 1024
@@ -258,7 +311,7 @@ def chebyshev(
         nodes: number of interpolation points, above `degree`.
 
     Example:
-        >>> from jaxonline.estimators import chebyshev
+        >>> from benchmarks.papers.estimators.series import chebyshev
         >>> chebyshev(np.square, 2, -1.0, 1.0).differences.round(9).tolist()
         [[0.5, 0.0, 0.0], [0.0, 0.0, 0.0], [-0.5, 0.0, 1.0]]
     """
@@ -291,7 +344,7 @@ def bernstein(f: ArrayFunction, degree: Count, lower: FiniteFloat, upper: Finite
         upper: upper end of the interval, above `lower` (otherwise a ValueError).
 
     Example:
-        >>> from jaxonline.estimators import bernstein
+        >>> from benchmarks.papers.estimators.series import bernstein
         >>> bernstein(np.square, 2, -1.0, 1.0).differences.tolist()
         [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [-0.5, 0.0, 0.5]]
     """
@@ -341,3 +394,127 @@ def _make_sequence(table: np.ndarray, centre: float, scale: float, values: np.nd
             f"{sequence.rounding() / largest:.1g} of max |f|",
         )
     return sequence
+
+
+_MAX_COPIES = 2.0**30  # of a draw, in the range of int32; probability 2^(-30 (exponent - 1))
+
+
+@struct
+class DiscreteLomax(CountDistribution):
+    """Distribution of the number of copies with P(N >= n) = (1 + n)^(1 - a), so that P(N = n) ~ (a - 1) n^-a.
+
+    It suits series with coefficients |gamma_n| ~ n^-b and a radius of convergence rho. With m = E X^2 of one copy, the
+    second moment sum gamma_n^2 m^n / P(N = n) of a series estimator is finite if m < rho^2 (`Geometric(p)` requires
+    p m < rho^2), and at m = rho^2 if and only if 2 b - a > 1. E N = zeta(a - 1) - 1 is finite if and only if a > 2.
+
+    Source: the discrete form of Lomax, "Business failures: another example of the analysis of failure data" (Journal of
+    the American Statistical Association, 1954), with scale 1.
+
+    Args:
+        exponent: a. For 1 < a <= 2, `mean` is inf.
+
+    Example:
+        >>> from benchmarks.papers.estimators.series import DiscreteLomax
+        >>> law = DiscreteLomax(3.0)
+        >>> float(law.pmf(0)), float(law.tail(1)), round(law.mean(), 4)  # pi^2 / 6 - 1
+        (0.75, 0.25, 0.6449)
+    """
+
+    exponent: Annotated[Number, Gt(1)]
+
+    def sample(self, key: jax.Array) -> Int[Array, ""]:
+        a = as_floating(self.exponent)
+        continuous = fine_uniform(key, a.dtype) ** (-1.0 / (a - 1.0)) - 1.0
+        return jnp.minimum(continuous, jnp.asarray(_MAX_COPIES, a.dtype)).astype(jnp.int32)
+
+    def log_pmf(self, n: ArrayLike) -> Float[Array, "*shape"]:
+        a, n = as_floating(self.exponent), jnp.asarray(n)
+        first = jnp.maximum(n + 1, 1).astype(a.dtype)
+        step = -jnp.expm1((1.0 - a) * jnp.log1p(1.0 / first))  # 1 - P(N > n) / P(N >= n)
+        return jnp.where(n >= 0, (1.0 - a) * jnp.log(first) + jnp.log(step), -jnp.inf)
+
+    def tail(self, n: ArrayLike) -> Float[Array, "*shape"]:
+        a = as_floating(self.exponent)
+        return jnp.exp((1.0 - a) * jnp.log(jnp.maximum(jnp.asarray(n) + 1, 1).astype(a.dtype)))
+
+    def log_table(self, n_terms: int) -> np.ndarray:
+        a, first = host_float("exponent", self.exponent), np.arange(1.0, n_terms + 1.0)
+        return (1.0 - a) * np.log(first) + np.log(-np.expm1((1.0 - a) * np.log1p(1.0 / first)))
+
+    def mean(self) -> float:
+        """E N = zeta(a - 1) - 1; inf for a <= 2."""
+        a = host_float("exponent", self.exponent)
+        return float(special.zeta(a - 1.0)) - 1.0 if a > 2.0 else np.inf
+
+
+_PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494")
+
+
+@struct
+class SemicircleAbsolute(SeriesLoss):
+    """Absolute loss of a residual, smoothed by a semicircle: l(a) = E |a - width Z|, Z of density (2/pi) sqrt(1 - z^2).
+
+    With u = a / width, l'(a) = (2/pi) (u sqrt(1 - u^2) + asin u) if |u| <= 1, and the sign of a otherwise. So l equals
+    |a| from |a| = width on, where its second derivative is continuous and its third is not. Inside, l' has a Taylor
+    series about c with the radius width - |c|; about 0 its coefficients are gamma_n width^n ~ n^-5/2. A series
+    estimator has a finite second moment if E (X - c)^2 is below the squared radius (erratum E39).
+
+    Args:
+        width: |a| from which on the loss is |a|.
+
+    Example:
+        >>> from benchmarks.papers.estimators.series import SemicircleAbsolute
+        >>> loss = SemicircleAbsolute(2.0)
+        >>> float(loss.value(-3.0)), float(loss.derivative(3.0)), round(float(loss.derivative(1.0)), 4)
+        (3.0, 1.0, 0.609)
+    """
+
+    width: Positive
+    kind: ClassVar[str] = "regression"
+    convex: ClassVar[bool] = True
+
+    def value(self, a: ArrayLike) -> jax.Array:
+        a = as_floating(a)
+        u, is_inside = self._inside(a)
+        smoothed = 2.0 / math.pi * (u * jnp.arcsin(u) + jnp.sqrt(1.0 - u * u) * (2.0 + u * u) / 3.0)
+        return jnp.where(is_inside, smoothed * jnp.asarray(self.width, a.dtype), jnp.abs(a))
+
+    def derivative(self, a: ArrayLike) -> jax.Array:
+        a = as_floating(a)
+        u, is_inside = self._inside(a)
+        return jnp.where(is_inside, 2.0 / math.pi * (u * jnp.sqrt(1.0 - u * u) + jnp.arcsin(u)), jnp.sign(a))
+
+    def _inside(self, a: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Return u where |u| < 1, and 0 elsewhere, where automatic derivatives would be NaN."""
+        u = a / jnp.asarray(self.width, a.dtype)
+        is_inside = jnp.abs(u) < 1.0
+        return jnp.where(is_inside, u, 0.0), is_inside
+
+    def radius(self, centre: float = 0.0) -> float:
+        """Return the radius of convergence, width - |centre|; 0 if the centre is not inside."""
+        return max(host_float("width", self.width) - abs(centre), 0.0)
+
+    def tail_bound(self, n_terms: int, a: float, centre: float = 0.0) -> float:
+        # By Cauchy's estimate on the largest disc inside |u| <= 1, where |1 - u^2| <= 2, term n is at most
+        # (4 sqrt(2) / pi) rho x^n / n, with x = a / radius and rho = radius / width.
+        if a >= self.radius(centre):
+            return math.inf
+        x, rho = a / self.radius(centre), self.radius(centre) / host_float("width", self.width)
+        first = max(n_terms, 1)
+        rest = 4.0 * math.sqrt(2.0) / math.pi * rho * x**first / (first * (1.0 - x))
+        return rest + (1.0 if n_terms == 0 else 0.0)
+
+    def _series(self, centre: float) -> Iterator[Decimal]:
+        width = Decimal(host_float("width", self.width))
+        v = Decimal(centre) / width
+        if abs(v) >= 1:
+            raise ArgumentError("centre", f"must be inside (-width, width) = (-{width}, {width}) (got {centre:g})")
+        yield Decimal(2 / math.pi * (float(v) * math.sqrt(1 - float(v) ** 2) + math.asin(float(v))))
+        # sqrt(1 - u^2) solves (1 - u^2) g' + u g = 0, and l'' = 4 / (pi width) g
+        previous, current = Decimal(0), (1 - v * v).sqrt()
+        for n in itertools.count():
+            yield 4 / _PI * current / ((n + 1) * width ** (n + 1))
+            previous, current = (
+                current,
+                ((2 * n - 1) * v * current + (n - 2) * previous) / ((1 - v * v) * (n + 1)),
+            )

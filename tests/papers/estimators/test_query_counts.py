@@ -10,14 +10,8 @@ import pytest
 from scipy import stats
 
 import jaxonline as jo
-from jaxonline.estimators import (
-    DotProductFeatureMap,
-    FiniteDistribution,
-    GaussianFeatureMap,
-    Geometric,
-    round_query_probabilities,
-)
-from jaxonline.estimators.query_counts import estimate_query_probabilities
+from benchmarks.papers.estimators.limits import estimate_query_probabilities, round_query_probabilities
+from jaxonline.estimators import DotProductFeatureMap, FiniteDistribution, GaussianFeatureMap, Geometric
 
 pytestmark = pytest.mark.fast_compile
 

@@ -26,6 +26,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
+from benchmarks.papers.estimators.series import PolynomialSequenceEstimator
+from jaxonline.bounds.assumptions import OBLIVIOUS, assumes
+from jaxonline.bounds.noisy_kernels import factor_moment
+from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 from jaxonline.estimators.attributes import (
     IndexLaw,
     estimate_instance,
@@ -35,17 +39,17 @@ from jaxonline.estimators.attributes import (
 )
 from jaxonline.estimators.count_distributions import AnyLaw
 from jaxonline.estimators.index_sampling import check_enumerable, uniform_subset, weighted_indices
-from jaxonline.estimators.sequences import PolynomialSequenceEstimator
 from jaxonline.estimators.series import SeriesEstimator, SeriesOptions
 from jaxonline.estimators.series_moments import exact_second_moment
 from jaxonline.linalg.programs import run_compiled
 from jaxonline.losses.base import AnyLoss, is_margin_loss
 from jaxonline.losses.series import AnySeriesLoss
+from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.numbers import host_float
 from jaxonline.parameters.struct import replace, static, struct
-from jaxonline.parameters.types import Count, PositiveFloat
+from jaxonline.parameters.types import Count, NonNegativeFloat, PositiveFloat, Rounds
 from jaxonline.parameters.validation import validate_arguments
 
 
@@ -73,8 +77,9 @@ class AttributeSeriesGradient:
         law: distribution of the indices of the factors.
 
     Example:
+        >>> from benchmarks.papers.estimators.attributes import AttributeSeriesGradient
         >>> import jax, jax.numpy as jnp, jaxonline as jo
-        >>> estimator = jo.estimators.AttributeSeriesGradient.for_loss(
+        >>> estimator = AttributeSeriesGradient.for_loss(
         ...     jo.losses.Logistic(), jo.estimators.minimum_variance, second_moment=1.0, max_copies=7
         ... )
         >>> estimator.max_attributes, round(estimator.mean_attributes, 2)
@@ -217,3 +222,41 @@ def _gradients(
     outcomes: SeriesIndices,
 ) -> Float[Array, "m d"]:
     return jax.vmap(lambda n, seen: estimator.gradient(w, y, n, seen, x[seen.subset], x[seen.weighted]))(n, outcomes)
+
+
+@cites("cesabianchi2010efficient", "cesabianchi2010online", "zinkevich2003online")
+@assumes(OBLIVIOUS, prescribed_rate=True)
+@validate_arguments
+def attribute_series_regret(
+    estimator: AttributeSeriesGradient, dimension: Count, radius: PositiveFloat, n_rounds: Rounds,
+    norm: PositiveFloat | None = None, x_bound: PositiveFloat = 1.0, y_bound: NonNegativeFloat = 0.0,
+) -> RegretBound:  # fmt: skip
+    """Bound on the expected regret of gradient descent with `AttributeSeriesGradient`: norm sqrt(G T).
+
+    The step size is norm / sqrt(G T), and the projection is on the ball of hypotheses. Here G is
+    `estimator.length_moment` times E|v|^2, which is at most (d / n_subset) |x|^2. The bound excludes the bias of an
+    estimate of l' with a limit on the number of factors: a bias of at most b adds at most 2 b radius x_bound T.
+
+    Args:
+        estimator: the estimator, with a finite second moment (otherwise a ValueError).
+        dimension: d.
+        radius: B, radius of the ball of hypotheses and comparators: the l1 ball if the law of the estimator is "l1",
+            the l2 ball if it is "l2".
+        n_rounds: horizon T.
+        norm: bound on |w*|_2 of the comparator w*, at most `radius`; by default `radius`.
+        x_bound: bound on every |x_i| if the law is "l1", on |x|_2 if it is "l2".
+        y_bound: bound on |y| for a loss of the residual; 0 for a loss of the margin.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> from benchmarks.papers.estimators.attributes import AttributeSeriesGradient, attribute_series_regret
+        >>> from jaxonline.estimators import minimum_variance
+        >>> gradient = AttributeSeriesGradient.for_loss(jo.losses.Squared(), minimum_variance, 4.0)
+        >>> round(attribute_series_regret(gradient, 3, 1.0, 100, y_bound=1.0).G, 9)  # 4 (1 + 1)^2 d^2
+        144.0
+    """
+    norm = radius if norm is None else float(check.number("norm", norm, le=float(radius)))
+    centre = host_float("centre", estimator.derivative.centre)
+    length = estimator.length_moment(factor_moment(radius, x_bound**2, y_bound, centre))
+    squared_norm = x_bound**2 * (dimension if estimator.law == "l1" else 1)
+    return gradient_descent(norm, length * dimension / estimator.n_subset * squared_norm, n_rounds)

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import jaxonline as jo
-from jaxonline.estimators import LaplaceSurrogate, Surrogate
+from benchmarks.papers.estimators.kernels_under_noise import LaplaceSurrogate
+from jaxonline.estimators import Surrogate
 from jaxonline.kernels import Gaussian, Linear
 from jaxonline.kernels.radial import Cauchy, GaussianMixture, truncate
 from jaxonline.learners import SurrogateKernel

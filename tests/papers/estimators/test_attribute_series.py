@@ -15,16 +15,11 @@ from attribute_efficient import LOGISTIC, optimal_counts
 from tiers import some
 
 import jaxonline as jo
+from benchmarks.papers.estimators.attributes import AttributeSeriesGradient
+from benchmarks.papers.estimators.limits import limit_bias
+from benchmarks.papers.estimators.series import PolynomialSequenceEstimator, chebyshev
 from jaxonline import verify
-from jaxonline.estimators import (
-    AttributeGradient,
-    AttributeSeriesGradient,
-    Geometric,
-    PolynomialSequenceEstimator,
-    chebyshev,
-    minimum_variance,
-)
-from jaxonline.estimators.query_limits import limit_bias
+from jaxonline.estimators import AttributeGradient, Geometric, minimum_variance
 from jaxonline.feedback import Attributes
 from jaxonline.losses import Logistic, SmoothedAbsolute, SmoothedHinge, Squared
 

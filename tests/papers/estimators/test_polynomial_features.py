@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from jaxonline.estimators import DebiasedPolynomialFeatures, PolynomialFeatures
+from benchmarks.papers.estimators.kernels_under_noise import DebiasedPolynomialFeatures, PolynomialFeatures
 from jaxonline.kernels import ExponentialKernel, Homogeneous, Inhomogeneous, PowerSeries
 
 pytestmark = pytest.mark.fast_compile

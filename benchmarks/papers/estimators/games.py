@@ -94,8 +94,9 @@ def indistinguishable_games(
             may not.
 
     Example:
+        >>> from benchmarks.papers.estimators.games import indistinguishable_games
         >>> import jaxonline as jo
-        >>> pair = jo.environments.indistinguishable_games([[[15.0], [-5.0]]])  # scaled by 5
+        >>> pair = indistinguishable_games([[[15.0], [-5.0]]])  # scaled by 5
         >>> learner = jo.GradientLearner(jo.estimators.NaiveCopy(), step_size=jo.InverseSqrt(0.002), radius=0.2)
         >>> result = jo.simulate(pair.with_noise, learner, n_runs=8, n_rounds=200, comparator=jo.L2Ball(0.2))
         >>> bool((result.regret[..., -1] > 0.3 * 200).all())
@@ -144,7 +145,7 @@ def unavoidable_regret_of_games(
         RuntimeError: the solver (SciPy's SLSQP) does not find a least expected loss with an error below 1e-4.
 
     Example:
-        >>> from jaxonline.environments import unavoidable_regret_of_games
+        >>> from benchmarks.papers.estimators.games import unavoidable_regret_of_games
         >>> round(unavoidable_regret_of_games([[[15.0], [-5.0]]], 0.2), 6)  # (1 - 1 / sqrt(5))^2
         0.305573
     """

@@ -7,8 +7,8 @@ import pytest
 from kernel_loops import rounds_of
 
 import jaxonline as jo
-from jaxonline.estimators import KnownCovariance, KnownJointCovariance, PairsOfCopies, Regularised, TwoCopies
-from jaxonline.feedback import CorrelatedCopies, JointNoise
+from benchmarks.papers.estimators.copies import CorrelatedCopies, JointNoise, KnownJointCovariance
+from jaxonline.estimators import KnownCovariance, PairsOfCopies, Regularised, TwoCopies
 
 JOINT = np.array([[0.5, 0.1, 0.2], [0.1, 0.4, -0.15], [0.2, -0.15, 0.3]])
 FEEDBACK = CorrelatedCopies(JointNoise(jo.noise.gaussian(JOINT)), reveal_covariance=True)

@@ -10,8 +10,14 @@ import pytest
 from scipy import special
 
 import jaxonline as jo
-from jaxonline.estimators import DiscreteLomax, FiniteDistribution, GradientLength, chebyshev
-from jaxonline.estimators.sequences import PolynomialSequence
+from benchmarks.papers.estimators.series import (
+    DiscreteLomax,
+    PolynomialSequence,
+    PolynomialSequenceEstimator,
+    SemicircleAbsolute,
+    chebyshev,
+)
+from jaxonline.estimators import FiniteDistribution, GradientLength
 from jaxonline.estimators.series_moments import expected_queries
 
 LABELS = {"regression": -0.2, "classification": -1.0}
@@ -85,7 +91,7 @@ def test_algorithm_1_with_polynomials_of_a_series_equals_algorithm_1_with_the_se
     """2 a of the squared loss as Q_0 = 0, Q_1 = 2 a, with the same distribution of N: the same predictions."""
     law = FiniteDistribution([0.25, 0.75])
     series = GradientLength(jo.estimators.SeriesEstimator([0.0, 2.0], law), "regression")
-    sequence = jo.estimators.PolynomialSequenceEstimator(PolynomialSequence([[0.0, 0.0], [0.0, 2.0]]), law)
+    sequence = PolynomialSequenceEstimator(PolynomialSequence([[0.0, 0.0], [0.0, 2.0]]), law)
     played = [
         jo.play(GAME, learner(length, 40), jax.random.key(1), 40)[1]
         for length in (series, GradientLength(sequence, "regression"))
@@ -121,7 +127,7 @@ def test_algorithm_1_learns_with_the_huber_loss():
 
 def test_semicircle_loss_with_a_polynomial_tail():
     """E g~^2 = sum gamma_n^2 s^n / P(N = n) and E N = zeta(2) - 1; infinite from s = width^2 on."""
-    loss, law, s = jo.losses.SemicircleAbsolute(1.5), DiscreteLomax(3.0), 1.2
+    loss, law, s = SemicircleAbsolute(1.5), DiscreteLomax(3.0), 1.2
     length = GradientLength.for_loss(loss, law, s)
     k = np.arange(2000)
     gammas = 4 / np.pi * (-1.0) ** k * special.binom(0.5, k) / (2 * k + 1)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import interpolate, special
 
+from benchmarks.papers.estimators.series import PolynomialSequence, PolynomialSequenceEstimator, bernstein, chebyshev
 from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric
-from jaxonline.estimators.sequences import PolynomialSequence, PolynomialSequenceEstimator, bernstein, chebyshev
 
 pytestmark = pytest.mark.fast_compile
 

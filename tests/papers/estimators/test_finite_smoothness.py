@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import integrate, special
 
-from jaxonline.losses import SemicircleAbsolute
+from benchmarks.papers.estimators.series import SemicircleAbsolute
 
 pytestmark = pytest.mark.fast_compile
 

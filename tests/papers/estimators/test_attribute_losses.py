@@ -7,10 +7,10 @@ from attribute_efficient import LOGISTIC, logistic_reference, project
 from scipy import optimize
 
 import jaxonline as jo
-from jaxonline import bounds
+from benchmarks.papers.estimators.attributes import AttributeSeriesGradient, attribute_series_regret
+from benchmarks.papers.estimators.limits import limit_bias
 from jaxonline.environments import DataStream
-from jaxonline.estimators import AttributeSeriesGradient, minimum_variance
-from jaxonline.estimators.query_limits import limit_bias
+from jaxonline.estimators import minimum_variance
 from jaxonline.feedback import Attributes
 from jaxonline.game.keys import part_key, stream_keys
 from jaxonline.learners import GradientLearner
@@ -68,7 +68,7 @@ def test_regret_of_the_logistic_loss_is_below_its_bound():
     n_rounds = 300
     X, y = labelled(n_rounds, seed=1)
     estimator = logistic()
-    bound = bounds.attribute_series_regret(estimator, D, RADIUS, n_rounds)
+    bound = attribute_series_regret(estimator, D, RADIUS, n_rounds)
     game = jo.Game(DataStream(X, y), Attributes(estimator.max_attributes), loss=Logistic())
     result = jo.simulate(game, learner(bound.step_size, estimator), n_runs=400, n_rounds=n_rounds, record_at=1)
     interval = result.mean("cumulative_loss")
@@ -92,10 +92,10 @@ def test_the_bound_is_that_of_gradient_descent_with_the_moments():
     """G = (sum |gamma_n|)^2 d^2 / n_subset for B = X = 1; the logistic series has the sum (1 + tan(1/2)) / 2."""
     for law, norm_squared in (("l1", D), ("l2", 1)):
         estimator = AttributeSeriesGradient.for_loss(Logistic(), minimum_variance, 1.0, 2, law)
-        bound = bounds.attribute_series_regret(estimator, D, RADIUS, 100, norm=0.5)
+        bound = attribute_series_regret(estimator, D, RADIUS, 100, norm=0.5)
         assert pytest.approx((0.5 + 0.5 * np.tan(0.5)) ** 2 * D / 2 * norm_squared) == bound.G
         assert bound.value == pytest.approx(0.5 * np.sqrt(100 * bound.G))
     with pytest.raises(ValueError, match=r"^norm\b"):
-        bounds.attribute_series_regret(estimator, D, RADIUS, 100, norm=2.0)
+        attribute_series_regret(estimator, D, RADIUS, 100, norm=2.0)
     with pytest.raises(ValueError, match=r"^second_moment\b"):
-        bounds.attribute_series_regret(estimator, D, 3.2, 100)
+        attribute_series_regret(estimator, D, 3.2, 100)

@@ -1,23 +1,31 @@
-"""Noisy copies with labels: the noise of label j is correlated with the noise of copy j.
+"""Noisy copies whose labels have correlated noise, their gradient estimator and its bound.
 
-An example is a measuring device whose error affects both x and y. Papers A and B have independent noise of labels.
+The noise of label j is correlated with the noise of copy j. An example is a measuring device whose error affects both x
+and y. Papers A and B have independent noise of labels.
 """
 
-from typing import Annotated, Any
+import math
+from typing import Annotated, Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
+from jaxonline.bounds.assumptions import OBLIVIOUS, assumes
+from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
+from jaxonline.estimators.gradients import KnownCovariance
 from jaxonline.feedback.copies import CopiesOracle
 from jaxonline.feedback.noise import AnyNoise, Mirrored, Noise, RareErrors, TwoPoints
 from jaxonline.game.defaults import FeedbackDefaults
 from jaxonline.game.traits import FeedbackTraits
+from jaxonline.losses import Loss, Squared
 from jaxonline.parameters import check
+from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.struct import replace, static, struct
-from jaxonline.parameters.types import Convert
+from jaxonline.parameters.types import Convert, PositiveFloat, Rounds
+from jaxonline.parameters.validation import validate_arguments
 
 
 @struct
@@ -33,8 +41,9 @@ class JointNoise:
         TypeError: another distribution, such as `FlippedLabels` or `CustomNoise`.
 
     Example:
+        >>> from benchmarks.papers.estimators.copies import JointNoise
         >>> import jax.numpy as jnp, jaxonline as jo
-        >>> noise = jo.feedback.JointNoise(jo.noise.gaussian([[0.5, 0.2], [0.2, 0.3]]))
+        >>> noise = JointNoise(jo.noise.gaussian([[0.5, 0.2], [0.2, 0.3]]))
         >>> round(noise.cross_covariance_at(jnp.int32(1), jnp.zeros(1)).item(), 6)
         0.2
     """
@@ -92,8 +101,9 @@ class CorrelatedOracle(CopiesOracle):
     """The oracle of copies and labels with correlated noise: label j belongs to copy j.
 
     Example:
+        >>> from benchmarks.papers.estimators.copies import CorrelatedCopies, JointNoise
         >>> import jax, jax.numpy as jnp, jaxonline as jo
-        >>> feedback = jo.feedback.CorrelatedCopies(jo.feedback.JointNoise(jo.noise.gaussian(jnp.ones((2, 2)))))
+        >>> feedback = CorrelatedCopies(JointNoise(jo.noise.gaussian(jnp.ones((2, 2)))))
         >>> oracle = feedback.open(jax.random.key(0), jnp.int32(1), jnp.zeros(1), jnp.float32(0.0), 0.0)
         >>> bool(jnp.allclose(oracle.copy(1)[0], oracle.label(1), atol=1e-5)), oracle.queries().item()
         (True, 1)
@@ -139,11 +149,12 @@ class CorrelatedCopies(FeedbackDefaults):
         reveal_covariance: whether the learner observes the covariance of each round's noise, and c.
 
     Example:
+        >>> from benchmarks.papers.estimators.copies import CorrelatedCopies, JointNoise, KnownJointCovariance
         >>> import numpy as np, jaxonline as jo
-        >>> noise = jo.feedback.JointNoise(jo.noise.gaussian([[0.3, 0.0, 0.1], [0.0, 0.3, 0.1], [0.1, 0.1, 0.2]]))
-        >>> feedback = jo.feedback.CorrelatedCopies(noise, reveal_covariance=True)
+        >>> noise = JointNoise(jo.noise.gaussian([[0.3, 0.0, 0.1], [0.0, 0.3, 0.1], [0.1, 0.1, 0.2]]))
+        >>> feedback = CorrelatedCopies(noise, reveal_covariance=True)
         >>> game = jo.Game(jo.environments.LinearModel(np.array([0.6, -0.8])), feedback)
-        >>> learner = jo.GradientLearner(jo.estimators.KnownJointCovariance(), step_size=0.01, radius=1.0)
+        >>> learner = jo.GradientLearner(KnownJointCovariance(), step_size=0.01, radius=1.0)
         >>> jo.simulate(game, learner, n_runs=2, n_rounds=4).queries[0, :, -1].tolist()
         [4.0, 4.0]
     """
@@ -164,3 +175,59 @@ class CorrelatedCopies(FeedbackDefaults):
     def mirrored(self, sign: Float[ArrayLike, ""]) -> "CorrelatedCopies":
         """Return this feedback with all noise times a sign; raise a ValueError for noise not declared symmetric."""
         return replace(self, noise=JointNoise(Mirrored(self.noise.joint, sign)))
+
+
+@cites("cesabianchi2010learning")
+@struct
+class KnownJointCovariance:
+    """Unbiased gradient of the squared loss from one copy and its label, whose noise has a known joint covariance.
+
+    With E (x~ - x) (x~ - x)' = Sigma and E (x~ - x) (y~ - y) = c the estimate is 2 (<w, x~> - y~) x~ - 2 Sigma w + 2 c:
+    the mean of y~ x~ is y x + c. For c = 0 it is `KnownCovariance`, the case of paper B, Lemma 2. The second moment of
+    the estimate is in `jaxonline.bounds.known_joint_covariance`.
+
+    Example:
+        >>> from benchmarks.papers.estimators.copies import JointNoise, KnownJointCovariance
+        >>> import jax, jax.numpy as jnp, jaxonline as jo
+        >>> noise = JointNoise(jo.noise.gaussian([[0.3, 0.0, 0.1], [0.0, 0.3, 0.1], [0.1, 0.1, 0.2]]))
+        >>> feedback = jo.feedback.CorrelatedCopies(noise, reveal_covariance=True)
+        >>> oracle = feedback.open(jax.random.key(0), jnp.int32(1), jnp.ones(2), jnp.float32(1.0), 0.0)
+        >>> gradient = KnownJointCovariance()(jax.random.key(1), jnp.zeros(2), oracle)
+        >>> gradient.shape, oracle.queries().item()
+        ((2,), 1)
+    """
+
+    loss: ClassVar[Loss] = Squared()
+
+    def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
+        """Return 2 (<w, x~> - y~) x~ - 2 Sigma w + 2 c."""
+        return KnownCovariance()(key, w, oracle) + 2 * oracle.cross_covariance
+
+
+@cites("cesabianchi2010learning")
+@assumes(OBLIVIOUS, prescribed_rate=True)
+@validate_arguments
+def known_joint_covariance(
+    radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveFloat, n_rounds: Rounds
+) -> RegretBound:
+    """Regret bound for one noisy copy and its label with correlated noise, whose joint covariance is known.
+
+    The bound is B_w sqrt(G T), with step size B_w / sqrt(G T) and G = 4 (B_w B + sqrt(2) B_y)^2 B^2 (see
+    `jaxonline.estimators.KnownJointCovariance`). For independent noise G = 4 (B_w B + B_y)^2 B^2 suffices, but not for
+    correlated noise (`claims.correlated_noise`).
+
+    Args:
+        radius: B_w, radius of the ball of hypotheses and comparators.
+        x_bound: B with E|x~|^4 <= B^4 in every round (`moment_bounds(...).x_fourth`).
+        y_bound: B_y with E y~^4 <= B_y^4 in every round (`moment_bounds(...).y_fourth`).
+        n_rounds: horizon T.
+
+    Example:
+        >>> from jaxonline.bounds import known_joint_covariance
+        >>> round(known_joint_covariance(1.0, 1.0, 1.0, 100).G, 4)
+        23.3137
+    """
+    # Half of the gradient is a - b, a = <w, x~> x~ - Sigma w, b = y~ x~ - c. In `claims.noise` E|a|^2 <= B_w^2 B^4. As
+    # the mean of y~ x~ is y x + c, E|b|^2 <= E y~^2 |x~|^2 + y^2 |x|^2 <= 2 B_y^2 B^2. The rest is Minkowski.
+    G = 4 * (radius * x_bound + math.sqrt(2) * y_bound) ** 2 * x_bound**2
+    return gradient_descent(radius, G, n_rounds)
