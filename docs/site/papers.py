@@ -1,7 +1,7 @@
-"""Pages of the five papers, section by section: code, claims and errata.
+"""Pages of the five papers, section by section: code, claims and notes.
 
-The sources are the map in `benchmarks.papers.claims.papers`, the verdicts in docs/claims.md, the errata in
-`benchmarks.papers.claims.errata`, and the figures and tables in docs/gallery.md and docs/attributes.md.
+The sources are the places in `benchmarks.papers.claims.places`, the verdicts in docs/claims.md, the notes in
+`benchmarks.papers.claims.notes`, and the figures and tables in docs/gallery.md and docs/attributes.md.
 """
 
 import functools
@@ -10,10 +10,9 @@ import re
 from pathlib import Path
 
 from api import entries
-from benchmarks.papers.claims.errata import ERRATA, Erratum
 from sources import place_of
 
-from benchmarks.papers.claims.notes import PAPERS
+from benchmarks.papers.claims.notes import NOTES, PAPERS, Note
 from benchmarks.papers.claims.places import PLACES, Place, claims_at, defining_file
 from benchmarks.papers.claims.registry import Claim, all_claims
 from benchmarks.papers.claims.report import as_text
@@ -48,28 +47,28 @@ def paper_page(letter: str) -> str:
     lines = [f"# {letter}: {paper.title}", "", f"{paper}.", ""]
     shown: set[int] = set()
     for place in PLACES[letter]:
-        errata = _errata_of(letter, place)
-        shown |= {erratum.number for erratum in errata}
-        lines += _place(letter, place, errata)
-    rest = [erratum for erratum in ERRATA if erratum.paper == letter and erratum.number not in shown]
+        notes = _notes_of(letter, place)
+        shown |= {note.number for note in notes}
+        lines += _place(letter, place, notes)
+    rest = [note for note in NOTES if note.paper == letter and note.number not in shown]
     if rest:
-        lines += ["## Other notes", "", *(line for erratum in rest for line in _erratum(erratum))]
+        lines += ["## Other notes", "", *(line for note in rest for line in _note(note))]
     lines += ["## Reproduced figures and tables", ""]
     for name in STUDIES[letter]:
         lines += [_gallery_section(name), ""]
     return "\n".join(lines) + "\n"
 
 
-def _place(letter: str, place: Place, errata: list[Erratum]) -> list[str]:
+def _place(letter: str, place: Place, notes: list[Note]) -> list[str]:
     where = place.where[0].upper() + place.where[1:]
     lines = [f"## {where}: {as_text(place.what)}", ""]
-    for name in place.names.split():
+    for name in place.names:
         lines.append(
             f"* {_reference(name)}, in [{defining_file(name).as_posix()}](../{defining_file(name).as_posix()})"
         )
     lines += [] if place.names else ["Not in the code."]
     lines += ["", f"Not shown, because {as_text(place.reason)}."] if place.reason else []
-    lines += [line for erratum in errata for line in ("", *_erratum(erratum))]
+    lines += [line for note in notes for line in ("", *_note(note))]
     claims = claims_at(letter, place)
     if claims:
         lines += ["", "| claim | form | bias | detectable | verdict |", "| --- | --- | ---: | ---: | --- |"]
@@ -81,24 +80,23 @@ def _place(letter: str, place: Place, errata: list[Erratum]) -> list[str]:
 
 def _reference(name: str) -> str:
     """Return a name with a link to its documentation, or to its source if it is not public."""
-    home, _, last = f"jaxonline.{name}".rpartition(".")
+    home, _, last = f"{'benchmarks' if name.startswith('papers.') else 'jaxonline'}.{name}".rpartition(".")
     value = getattr(importlib.import_module(home), last, None)
     entry = entries().get(id(value))
     return f"{{py:obj}}`{name} <{entry.full}>`" if entry else f"[`{name}`](../{defining_file(name).as_posix()})"
 
 
-def _errata_of(letter: str, place: Place) -> list[Erratum]:
-    """Return the errata of a place and of its claims."""
-    keys = {key.strip().lower() for key in place.where.split(",")}
-    numbers = {claim.erratum for claim in claims_at(letter, place)}
-    here = {each.number for each in ERRATA if keys & set(re.split(r", | and ", each.place.lower()))}
-    return [each for each in ERRATA if each.paper == letter and each.number in numbers | here]
+def _notes_of(letter: str, place: Place) -> list[Note]:
+    """Return the notes on a place and on its claims."""
+    numbers = {claim.note for claim in claims_at(letter, place)}
+    here = {note.number for note in NOTES if place.keys & set(re.split(r", | and ", note.place.lower()))}
+    return [note for note in NOTES if note.paper == letter and note.number in numbers | here]
 
 
-def _erratum(each: Erratum) -> list[str]:
-    note = f" {as_text(each.note)}." if each.note else ""
-    return ["```{admonition} " + f"E{each.number}, {each.place} ({each.kind})", ":class: warning",
-            f"Printed: {as_text(each.printed)}.", "", f"Right: {as_text(each.right)}.{note}", "```", ""]  # fmt: skip
+def _note(note: Note) -> list[str]:
+    text = f" {as_text(note.note)}." if note.note else ""
+    return ["```{admonition} " + f"E{note.number}, {note.place} ({note.kind})", ":class: warning",
+            f"Printed: {as_text(note.printed)}.", "", f"Right: {as_text(note.right)}.{text}", "```", ""]  # fmt: skip
 
 
 def _gallery_section(name: str) -> str:
@@ -123,7 +121,7 @@ def _key(claim: Claim) -> tuple[str, str, str]:
 
 def _link(claim: Claim) -> str:
     """Return the name of a claim with a link to the code that checks it."""
-    file, line = place_of(claim.check.func)  # type: ignore[attr-defined]
+    file, line = place_of(claim.function)
     return f"[{as_text(claim.name)}](source:{file}#line-{line})"
 
 
