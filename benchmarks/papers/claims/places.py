@@ -4,6 +4,7 @@ import importlib
 import importlib.util
 import inspect
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,16 +17,16 @@ class Place(NamedTuple):
     Attributes:
         where: sections, equations, theorems and algorithms, separated by commas.
         what: the content of the place.
-        names: dotted paths below `jaxonline`, or below `benchmarks` for `papers.studies`; studies show the place.
+        names: dotted paths below `jaxonline`, or below `benchmarks` if they start with `papers`; studies show the place.
         reason: why no claim, no study and no test shows the place.
         tests: tests that show the place, each as file::function below tests/.
     """
 
     where: str
     what: str
-    names: tuple[str, ...] = ()
+    names: Sequence[str] = ()
     reason: str = ""
-    tests: tuple[str, ...] = ()
+    tests: Sequence[str] = ()
 
     @property
     def keys(self) -> set[str]:
