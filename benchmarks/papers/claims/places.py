@@ -17,7 +17,7 @@ class Place(NamedTuple):
     Attributes:
         where: sections, equations, theorems and algorithms, separated by commas.
         what: the content of the place.
-        names: dotted paths below `jaxonline`, or below `benchmarks` if they start with `papers`; studies show the place.
+        names: dotted paths below `jaxonline`, or below `benchmarks` for `papers.`; studies show the place.
         reason: why no claim, no study and no test shows the place.
         tests: tests that show the place, each as file::function below tests/.
     """
