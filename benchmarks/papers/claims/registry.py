@@ -109,9 +109,11 @@ class Row:
         claim, values = self.claim, dataclasses.asdict(self.verification)
         unit = f"unit: {values.pop('unit_name')} ({values.pop('unit'):.6g})"
         values |= {"notes": [unit, *values["notes"]], "seconds": round(self.seconds, 3)}
-        numbers = {name: None if isinstance(v, float) and not math.isfinite(v) else v for name, v in values.items()}
+        for name, value in values.items():
+            if isinstance(value, float | np.floating):
+                values[name] = float(value) if math.isfinite(value) else None
         names = {"claim": claim.name, "paper": claim.paper, "form": claim.form, "mathematics": claim.mathematics}
-        return names | {"expected": claim.expected} | numbers
+        return names | {"expected": claim.expected} | values
 
 
 _REGISTRY: dict[str, list[Claim]] = {}  # by module, independent of the order of imports

@@ -181,10 +181,10 @@ def verify_command(
         rows = run_claims(
             pattern, samples, seed, lambda name, done, total: bar.update(task, completed=done, total=total)
         )
-    if console.is_terminal:
-        console.print(claims_table(rows, console.width))
-    else:  # one line for each row
-        console.print(claims_table(rows), width=MAX_WIDTH, crop=False, soft_wrap=True)
+    table = claims_table(rows, console.width if console.is_terminal else None)
+    if not console.is_terminal:  # one line for each row
+        table.width = console.measure(table, options=console.options.update(max_width=MAX_WIDTH)).maximum
+    console.print(table, crop=False)
     wrong = [row for row in rows if not row.as_expected]
     for row in wrong:
         text = f"{row.claim.name}, {row.claim.form}: {row.verification}, expected {row.claim.expected}"

@@ -127,7 +127,8 @@ def series_strata(estimator: SeriesEstimator, mean: float, terms: np.ndarray | N
     """
     estimator, offset = one_program(estimator), mean - host_float("centre", estimator.centre)
     if terms is None:
-        terms = np.asarray(estimator.coefficients, float) * offset ** np.arange(_TABLE_LENGTH)
+        terms = np.asarray(estimator.coefficients, float)
+        terms = terms * offset ** np.arange(len(terms))
     # Strata of relevant terms only; the half-width includes the remainder.
     m = 1 + int(np.flatnonzero(np.abs(terms) > _MIN_TERM * np.abs(terms).max())[-1])
     n, pmf = np.arange(m), np.exp(estimator.law.log_table(m))
