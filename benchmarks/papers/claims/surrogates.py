@@ -106,7 +106,8 @@ def _surrogate(
     if form == "printed" and kernel is RADIAL:
         surrogate = functools.partial(printed_radial_surrogate, RADIAL, 0.5)
     target, top = float(in_float64(kernel, a, x)), float(in_float64(surrogate, a, a)) * (1 + 1e-5)
-    sampler = Partial(_surrogate_sample, surrogate, noise, jnp.asarray(a, jnp.float32), jnp.asarray(x, jnp.float32))
+    sample = functools.partial(_surrogate_sample, surrogate)
+    sampler = Partial(sample, noise, jnp.asarray(a, jnp.float32), jnp.asarray(x, jnp.float32))
     low = -top if isinstance(surrogate, LaplaceSurrogate) else 0.0
     return unbiased(sampler, target, range=(low, top), **options)
 
