@@ -19,12 +19,9 @@ from jaxonline.bounds import aer_regret, baseline_risk
 from jaxonline.environments import HiddenAttribute
 from jaxonline.estimators import AttributeGradient, AttributePairs, FullGradient, Regularised
 from jaxonline.feedback import FullOracle
-from jaxonline.feedback.attributes import AttributesOracle
-from jaxonline.game import Specs
-from jaxonline.learners import GradientLearner, aer
 from jaxonline.learners.attributes.baseline import minimise_on_l1_ball
 from jaxonline.losses import Squared
-from jaxonline.verify import Verification, bound, second_moment, unbiased
+from jaxonline.verify import Verification, bound, unbiased
 
 DELTA = 0.05
 
@@ -261,27 +258,6 @@ def _rademacher(form: str, options: Options) -> Verification:
     """Ten examples x = 1: the loss is 2 (B + 1)-Lipschitz in <w, x>, and the linear class has B (2 ln(2 d)/m)^(1/2)."""
     d, m, B = 1, 10, 1.0
     return bound(largest_mean_deviation(m), 2 * (B + 1) * B * math.sqrt(2 * math.log(2 * d) / m))
-
-
-def root_of_regret_of_aer(learner: GradientLearner, radius: float, n_examples: int, key: jax.Array) -> jax.Array:
-    """Return the root of AER's mean regret in one run, for examples x = (1, 0), y = 1 and the best w = (B, 0)."""
-    x, y = jnp.array([1.0, 0.0], jnp.float32), jnp.float32(1.0)
-    specs = Specs(jax.ShapeDtypeStruct(x.shape, x.dtype), jax.ShapeDtypeStruct((), x.dtype))
-
-    def play(state, key):
-        return learner.update(key, state, AttributesOracle(2, x, y))[0], learner.predict(key, state, x)
-
-    predictions = jax.lax.scan(play, learner.init(key, specs), jax.random.split(key, n_examples))[1]
-    return jnp.sqrt(jnp.mean((predictions - y) ** 2) - (radius - 1) ** 2)
-
-
-@claim("mean regret of AER over two examples, B = 0.01", "C, Theorem 2", few=True, corrected="respected")
-def _aer(form: str, options: Options) -> Verification:
-    """The bound with the constants of the package is 2.5 times the regret: it has no large constant to spare."""
-    B, m = 0.01, 2
-    theorem = aer_regret(2, 2, B, B, m, x_norm=1.0)
-    sampler = Partial(functools.partial(root_of_regret_of_aer, aer(2, theorem.regularizer, B), B, m))
-    return second_moment(sampler, theorem.value / m, kurtosis=6.0, **options)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -288,15 +288,3 @@ def test_theorem_2_says_something():
     assert per_example < 0.15
     risks = excess_risks_of_aer(aer(2, theorem.regularizer, 1.0), 512, m)
     assert abs(risks.mean() - 2.7e-4) < 6 * risks.std() / math.sqrt(512) < 1e-4
-
-
-def test_regret_of_two_examples_by_hand():
-    """The claim on Theorem 2: w_1 = 0, and w_2 is (B, 0) or 0 with probability 1/2, as the step 4/lambda exceeds B."""
-    B, G = 0.01, 4 * 1.01**2 * 2
-    theorem = bounds.aer_regret(2, 2, B, B, 2, x_norm=1.0)
-    assert theorem.value == pytest.approx(theorem.regularizer * B**2 + G * (1 + math.log(2)) / theorem.regularizer)
-    assert 4 / theorem.regularizer > B
-    regret = (1 + (1 + (1 - B) ** 2) / 2) / 2 - (1 - B) ** 2
-    (row,) = run_claims("mean regret of AER", mesh=ONE)
-    assert 1 + row.verification.bias == pytest.approx(regret / (theorem.value / 2), rel=0.02)
-    assert 2 < theorem.value / 2 / regret < 3
