@@ -81,10 +81,9 @@ GROUPS = (
         Row("PNormPerceptron", "p_norm_perceptron"), Row("Winnow", "winnow"),
         Row("PassiveAggressive", "passive_aggressive"),
     )),
-    Group("Noisy data: copies of each instance", ("NoisyCopies", "Replicates", "CorrelatedCopies"), (
+    Group("Noisy data: copies of each instance", ("NoisyCopies", "Replicates"), (
         Row("GradientLearner", "two_copies", "two noisy copies", "TwoCopies"),
         Row("GradientLearner", "known_covariance", "known covariance", "KnownCovariance"),
-        Row("GradientLearner", "known_joint_covariance", "", "KnownJointCovariance"),
         Row("GradientLearner", "", "mean of four copies", "MeanOfCopies"),
         Row("GradientLearner", "", "one noisy copy, naive", "NaiveCopy"),
         Row("NoisyKernel", "noisy_kernel_geometric"), Row("SurrogateKernel", "surrogate_kernel"),
@@ -92,7 +91,6 @@ GROUPS = (
     Group("A few attributes of each instance", ("Attributes",), (
         Row("aer", "aer_regret"), Row("aerr", "aerr_regret"), Row("Baseline", "baseline_risk"),
         Row("ExponentiatedGradient", "attribute_exponentiated_regret", "", "AttributeGradient"),
-        Row("GradientLearner", "attribute_series_regret", "", "AttributeSeriesGradient"),
     )),
     Group("Prediction sets", ("FullInformation",), (Row("AdaptiveConformal", "adaptive_conformal"),)),
 )  # fmt: skip

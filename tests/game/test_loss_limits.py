@@ -9,7 +9,6 @@ import pytest
 from tiers import some
 
 import jaxonline as jo
-from benchmarks.papers.estimators.series import SemicircleAbsolute
 from jaxonline import comparators, losses
 from jaxonline.environments import RandomWalkExperts
 from jaxonline.estimators import FullGradient, TwoCopies
@@ -49,7 +48,7 @@ CLASSES, TABLE = np.sign(Y), rng.uniform(-1.0, 2.0, (ROWS, 3)).astype(np.float32
 FULL, VOTES, SQUARED = jo.FullInformation(), np.sign(X), losses.Squared()
 CONVEX = {repr(loss): loss for loss in [
     SQUARED, losses.Absolute(), losses.Huber(0.5), losses.Pinball(0.2), losses.SmoothedAbsolute(2.0),
-    SemicircleAbsolute(1.5), losses.Hinge(), losses.Logistic(), losses.Exponential(), losses.SmoothedHinge(1.0),
+    losses.Hinge(), losses.Logistic(), losses.Exponential(), losses.SmoothedHinge(1.0),
 ]}  # fmt: skip
 LARGE = 50.0  # a step size with which predictions jump between the ends of their range
 

@@ -1,11 +1,10 @@
 """Kernels and estimates of feature vectors (paper A, sections 2, 3.3 and 5 and appendix B).
 
 The mean of the inner product of an estimate Psi~ and the exact Psi(x') is the kernel value k(x, x'). The check of a
-feature map has one stratum for each number of copies (for the Gaussian map, for each pair of numbers). The points x and
+feature map has one term for each number of copies (for the Gaussian map, for each pair of numbers). The points x and
 x' are the example of note E6. The functions printed_* are formulas as printed in the paper.
 """
 
-import functools
 import itertools
 import math
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key
 from scipy import special
 
 from benchmarks.papers.claims.registry import PRINTED_BIASED, PRINTED_VIOLATED, Options, claim, in_float64
+from benchmarks.papers.claims.terms import all_signs, check_terms
 from jaxonline.estimators import (
     DotProductFeatureMap,
     FiniteDistribution,
@@ -38,11 +38,11 @@ from jaxonline.linalg.programs import run_compiled
 from jaxonline.parameters import check
 from jaxonline.parameters.numbers import as_floating, host_float
 from jaxonline.parameters.struct import struct
-from jaxonline.verify import Capped, Strata, Verification, bound, second_moment, unbiased
+from jaxonline.verify import Capped, Verification, bound, second_moment, unbiased
 
 X, X2, VARIANCE, P, CAPACITY = np.array([0.6, 0.5]), np.array([0.5, 0.7]), 0.05, 2.0, 16
 WIDTH, INNER = 1.3, float(X @ X2)
-_MIN_TERM, _MAX_COPIES, _MAX_SAMPLES = 1e-5, 16, 1 << 19  # relative to the largest term; of a stratum; of a check
+_MIN_TERM = 1e-5  # relative to the largest term
 
 
 def noisy_point(x: Float[Array, "d"], key: Key[Array, ""]) -> Float[Array, "d"]:
@@ -61,54 +61,38 @@ def check_definite(gram: np.ndarray) -> Verification:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Feature maps by strata
+# Feature maps by terms
 
 
-@functools.cache
-def _given(capacity: int) -> Callable[..., jax.Array]:
-    """Return a sampler of <Psi~, Psi(x')> for the numbers of copies of a stratum, with room for `capacity` copies."""
+def _products(feature_map, counts, copies):
+    """Return <Psi~, Psi(x')> for numbers of copies, (N,) or (N1, N2), and the copies."""
 
-    def given(feature_map, counts, draw, key, n):
-        is_pair = counts.shape[1] == 2
-        psi = feature_map.estimate_given(key, (counts[n, 0], counts[n, 1]) if is_pair else counts[n, 0], draw, capacity)
-        return feature_map.prod_clean(psi, jnp.asarray(X2, jnp.float32))
+    def product(count, rows):
+        psi = feature_map.assemble(tuple(count) if len(count) == 2 else count[0], rows)
+        return feature_map.prod_clean(psi, jnp.asarray(X2))
 
-    return given
+    return jax.vmap(product)(counts, copies)
 
 
-def _stratum(feature_map, sizes, key):
-    """Draw the numbers of copies; return the index of their stratum, or the number of strata if outside the box."""
-    drawn = jnp.stack(jax.tree.leaves(feature_map.sample_counts(key)))
-    index = drawn[0] if len(drawn) == 1 else drawn[0] * sizes[1] + drawn[1]
-    return jnp.where(jnp.all(drawn < sizes), index, jnp.prod(sizes))
-
-
-def _by_strata(
-    options: Options,
-    feature_map: FeatureMap,
-    term: Callable[..., float],
-    sizes: tuple[int, ...],
-    target: float,
-    exact: FeatureMap | None = None,
+def _check_map(
+    feature_map: FeatureMap, term: Callable[..., float], sizes: tuple[int, ...], target: float
 ) -> Verification:
-    """Compare the mean of <Psi~, Psi(x')> with k(x, x'), with one stratum for each numbers of copies in a box.
+    """Compare the terms of the mean of <Psi~, Psi(x')> for numbers of copies in a box, and their sum, with k(x, x').
 
-    `term(*counts)` is the term of the series of k(x, x') for numbers of copies, (N,) or (N1, N2), from an independent
-    source. `sizes` are those of the box. `exact` is the feature map without misprints, which computes second moments.
+    The copies are x + v and x - v with equal probabilities. `term(*counts)` is the term of the series of k(x, x') for
+    numbers of copies, (N,) or (N1, N2), from an independent source. `sizes` are those of the box.
     """
-    counts = list(itertools.product(*map(range, sizes)))
+    counts = np.array(list(itertools.product(*map(range, sizes))), np.int32)
     others = (c for c in itertools.product(range(60), repeat=len(sizes)) if any(map(int.__ge__, c, sizes)))
-    logs = [feature_map.law.log_table(size) for size in sizes]  # type: ignore[attr-defined]
-    capacity = max(1, *(2 * sum(count[:-1]) + count[-1] for count in counts))
-    strata = Strata(
-        pmf=[math.exp(sum(log[n] for log, n in zip(logs, count, strict=True))) for count in counts],
-        given=Partial(_given(capacity), feature_map, np.asarray(counts, np.int32), _draw()),
-        terms=[term(*count) for count in counts],
-        second_moments=[(exact or feature_map).second_moment_given(count, X, X2, VARIANCE) for count in counts],
-        draw=Partial(_stratum, feature_map, np.asarray(sizes, np.int32)),
-        remainder=sum(abs(term(*count)) for count in others) * (1 + 1e-9) + 1e-12,
-    )
-    return unbiased(None, target, strata=strata, max_samples=_MAX_SAMPLES, **options)
+    copies = 2 * counts[:, :-1].sum(axis=1) + counts[:, -1]
+    signs = [all_signs(n, max(1, copies.max())) for n in copies]
+    row = np.repeat(np.arange(len(counts)), [len(rows) for rows in signs])
+    drawn = X + np.concatenate(signs)[..., None] * math.sqrt(VARIANCE) * np.array([1.0, -1.0])
+    values = in_float64(_products, feature_map, counts[row], drawn)
+    logs = feature_map.law.log_table(max(sizes))  # type: ignore[attr-defined]
+    means = np.exp(logs[counts].sum(axis=1)) * np.bincount(row, values) / np.bincount(row)
+    terms = np.array([term(*map(int, count)) for count in counts])
+    return check_terms(means, target, terms, sum(term(*count) for count in others))
 
 
 def printed_binomial(a: ArrayLike, exponent: float) -> Array:
@@ -131,25 +115,23 @@ _BETAS: dict[type, Callable[[Any, int], float]] = {
 }
 
 
-@claim("feature map, linear kernel", "A, Subroutine 2", Linear(), P, sampled=True, printed="within tolerance")
-@claim("feature map, kernel (1 + <x, x'>)^3", "A, Subroutine 2", Inhomogeneous(3), P, sampled=True,
+@claim("feature map, linear kernel", "A, Subroutine 2", Linear(), P, printed="within tolerance")
+@claim("feature map, kernel (1 + <x, x'>)^3", "A, Subroutine 2", Inhomogeneous(3), P,
        printed="within tolerance")  # fmt: skip
-@claim("feature map, exponential kernel", "A, Subroutine 2", ExponentialKernel(), P, sampled=True,
+@claim("feature map, exponential kernel", "A, Subroutine 2", ExponentialKernel(), P,
        printed="within tolerance")  # fmt: skip
-@claim("feature map, binomial kernel", "A, section 2", Binomial(0.5), 1.3, note=5, sampled=True, **PRINTED_BIASED)
+@claim("feature map, binomial kernel", "A, section 2", Binomial(0.5), 1.3, note=5, **PRINTED_BIASED)
 def _dot_product(form: str, options: Options, kernel: Any, p: float) -> Verification:
     """Features with weights sqrt(beta_n) > 0 give the kernel (1 - <x, x'>)^-alpha, not the one printed in paper A."""
-    terms = [_BETAS[type(kernel)](kernel, n) * INNER**n for n in range(_MAX_COPIES + 1)]
-    last = int(np.flatnonzero(np.array(terms) > _MIN_TERM * max(terms))[-1])
+
+    def term(n: int) -> float:
+        return _BETAS[type(kernel)](kernel, n) * INNER**n
+
+    terms = np.array([term(n) for n in range(100)])
+    size = 1 + int(np.flatnonzero(terms > _MIN_TERM * terms.max())[-1])
     is_printed = isinstance(kernel, Binomial) and form == "printed"
     target = run_compiled(printed_binomial, INNER, 0.5) if is_printed else in_float64(kernel, X, X2)
-    return _by_strata(
-        options,
-        DotProductFeatureMap(kernel, Geometric(p)),
-        lambda n: _BETAS[type(kernel)](kernel, n) * INNER**n,
-        (last + 1,),
-        float(target),
-    )
+    return _check_map(DotProductFeatureMap(kernel, Geometric(p)), term, (size,), float(target))
 
 
 @claim("binomial kernel, positive semi-definite", "A, section 2", note=5, mathematics="printed", **PRINTED_VIOLATED)
@@ -210,11 +192,10 @@ def _gaussian_term(n1: int, n2: int) -> float:
     return pairs * (2 * rate * INNER) ** n2 / math.factorial(n2) * math.exp(-rate * float(X2 @ X2))
 
 
-@claim("feature map, Gaussian kernel", "A, Eq. 6, Subroutine 5", note=6, sampled=True, **PRINTED_BIASED)
+@claim("feature map, Gaussian kernel", "A, Eq. 6, Subroutine 5", note=6, **PRINTED_BIASED)
 def _gaussian(form: str, options: Options) -> Verification:
-    right = GaussianFeatureMap(Gaussian(WIDTH), Geometric(P))
-    feature_map = PrintedGaussianFeatureMap(Gaussian(WIDTH), Geometric(P)) if form == "printed" else right
-    return _by_strata(options, feature_map, _gaussian_term, (5, 6), _gaussian_value(WIDTH), right)
+    kind = PrintedGaussianFeatureMap if form == "printed" else GaussianFeatureMap
+    return _check_map(kind(Gaussian(WIDTH), Geometric(P)), _gaussian_term, (5, 6), _gaussian_value(WIDTH))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """Losses, and the series estimator of their derivative (paper A, Lemma 1, Examples 2 to 4, sections 3.2 and 4.2).
 
-The copies of X have Gaussian noise of variance 0.05, so that every moment is known exactly. Each number N of copies is
-a stratum and belongs to one term of the Taylor series. All estimators with the same kind of distribution of N share a
-compiled program. The functions printed_* are formulas as printed in the paper.
+The copies of X have noise of variance 0.05: Gaussian noise in samples, so that every moment is known exactly, and two
+values in checks of all outcomes. Each number N of copies belongs to one term of the Taylor series. The functions
+printed_* are formulas as printed in the paper.
 """
 
 import dataclasses
@@ -21,6 +21,7 @@ from numpy.polynomial import chebyshev as chebyshev_series
 from scipy import special
 
 from benchmarks.papers.claims.registry import PRINTED_BIASED, PRINTED_VIOLATED, Options, claim, in_float64
+from benchmarks.papers.claims.terms import all_signs, check_terms
 from benchmarks.papers.estimators.limits import limit_bias
 from benchmarks.papers.estimators.series import (
     DiscreteLomax,
@@ -44,16 +45,15 @@ from jaxonline.losses import Exponential, Logistic, SeriesLoss, SmoothedAbsolute
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.numbers import as_floating, host_float
-from jaxonline.parameters.struct import struct
-from jaxonline.verify import Strata, Verification, bound, queries, second_moment, unbiased
+from jaxonline.verify import Verification, bound, queries, second_moment, unbiased
 
 MEAN, SPREAD, P = 0.8, math.sqrt(0.05), 2.0
-_MIN_TERM, _TABLE_LENGTH = 1e-6, 96  # relative to the largest term; of padded tables
+_MIN_TERM = 1e-6  # relative to the largest term
 _POINTS = 1024  # of Cauchy's integral
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Terms and strata
+# Terms
 
 
 def complex_derivative(loss: SeriesLoss) -> Callable[[np.ndarray], np.ndarray]:
@@ -94,20 +94,32 @@ def noisy_number(mean: float, key: jax.Array) -> jax.Array:
     return mean + SPREAD * jax.random.normal(key)
 
 
-def one_program(estimator: SeriesEstimator) -> SeriesEstimator:
-    """Pad the tables of an estimator with zeros, so that all estimators share a compiled program."""
-
-    def pad(table: Any) -> np.ndarray:
-        return np.pad(np.asarray(table), (0, max(_TABLE_LENGTH - len(table), 0)))
-
-    law = estimator.law
-    if isinstance(law, FiniteDistribution):
-        law = FiniteDistribution(pad(law.probabilities))
-    return SeriesEstimator(pad(estimator.coefficients), law, estimator.centre, estimator.constant)
+def series_means(estimator: Any, mean: float, law: Any, size: int) -> np.ndarray:
+    """Return P(N = n) E[theta | N = n] for n < size, for copies `mean` +- sqrt(0.05) and N of `law`."""
+    signs = [all_signs(n, size) for n in range(size)]
+    n = np.repeat(np.arange(size, dtype=np.int32), [len(rows) for rows in signs])
+    values = in_float64(_estimates, estimator, mean + SPREAD * np.concatenate(signs), n)
+    return np.exp(law.log_table(size)) * np.bincount(n, values) / np.bincount(n)
 
 
-def _given(estimator, mean, key, n):
-    return estimator.estimate_given(key, n, functools.partial(noisy_number, mean))
+def _estimates(estimator, copies, n):
+    return jax.vmap(estimator.estimate_from)(copies, n)
+
+
+def check_series(
+    estimator: SeriesEstimator, mean: float, target: float, terms: np.ndarray | None = None, drawn: Any = None
+) -> Verification:
+    """Check the terms of a series estimator and their sum.
+
+    `terms` are gamma_n (mean - centre)^n from an independent source (`taylor_terms`), one for each coefficient of the
+    estimator; if they are None, only the sum is checked. `drawn` is the distribution of N, `estimator.law` when None.
+    """
+    table = np.asarray(estimator.coefficients, float)
+    own = table * (mean - host_float("centre", estimator.centre)) ** np.arange(len(table))
+    known = own if terms is None else terms
+    size = 1 + int(np.flatnonzero(np.abs(known) > _MIN_TERM * np.abs(known).max())[-1])
+    means = series_means(estimator, mean, estimator.law if drawn is None else drawn, size)
+    return check_terms(means, target, None if terms is None else terms[:size], float(known[size:].sum()))
 
 
 def _estimate(estimator, mean, key):
@@ -116,31 +128,6 @@ def _estimate(estimator, mean, key):
 
 def _draw_n(law, key):
     return law.sample(key)
-
-
-def series_strata(estimator: SeriesEstimator, mean: float, terms: np.ndarray | None = None) -> Strata:
-    """Return the strata of a series estimator, with the exact term and second moment of each stratum.
-
-    `terms` are gamma_n (mean - centre)^n from an independent source (`taylor_terms`), one for each coefficient of the
-    estimator. If `terms` is None, the estimator's own coefficients are used: then only its weights and its sum are
-    tested.
-    """
-    estimator, offset = one_program(estimator), mean - host_float("centre", estimator.centre)
-    if terms is None:
-        terms = np.asarray(estimator.coefficients, float)
-        terms = terms * offset ** np.arange(len(terms))
-    # Strata of relevant terms only; the half-width includes the remainder.
-    m = 1 + int(np.flatnonzero(np.abs(terms) > _MIN_TERM * np.abs(terms).max())[-1])
-    n, pmf = np.arange(m), np.exp(estimator.law.log_table(m))
-    sizes = terms[:m] / offset**n / np.where(pmf > 0, pmf, 1.0)
-    return Strata(
-        pmf=pmf,
-        given=Partial(_given, estimator, mean),
-        terms=terms[:m],
-        second_moments=sizes**2 * (offset**2 + SPREAD**2) ** n,
-        draw=Partial(_draw_n, estimator.law),
-        remainder=float(np.abs(terms[m:]).sum()) + 1e-12,
-    )
 
 
 def _second(mean: float, centre: float = 0.0) -> float:
@@ -167,20 +154,20 @@ def printed_hinge_coefficients(n_terms: int, scale: float) -> np.ndarray:
 
 
 @claim("series estimate of l', smoothed absolute loss", "A, Lemma 1, Example 3",
-       SmoothedAbsolute(1.3), Geometric(P), 0.5, sampled=True, printed="within tolerance")  # fmt: skip
+       SmoothedAbsolute(1.3), Geometric(P), 0.5, printed="within tolerance")  # fmt: skip
 @claim("smoothed hinge loss about 1", "A, Lemma 1, Example 4",
-       SmoothedHinge(0.8), Geometric(P), 0.3, 1.0, note=3, sampled=True, improved="within tolerance")  # fmt: skip
+       SmoothedHinge(0.8), Geometric(P), 0.3, 1.0, note=3, improved="within tolerance")  # fmt: skip
 @claim("series estimate of l', logistic loss inside its disc", "A, Lemma 1",
-       Logistic(), Geometric(P), sampled=True, improved="within tolerance")  # fmt: skip
+       Logistic(), Geometric(P), improved="within tolerance")  # fmt: skip
 @claim("minimum-variance distribution of N", "A, section 3.2",
-       Exponential(), minimum_variance, sampled=True, improved="within tolerance")  # fmt: skip
+       Exponential(), minimum_variance, improved="within tolerance")  # fmt: skip
 @claim("cost-aware distribution of N", "A, section 3.2",
-       Exponential(), cost_aware, sampled=True, improved="within tolerance")  # fmt: skip
+       Exponential(), cost_aware, improved="within tolerance")  # fmt: skip
 @claim("expansion about a guess of E X", "A, section 3.2",
-       Exponential(), minimum_variance, MEAN, 0.7, sampled=True, improved="within tolerance")  # fmt: skip
+       Exponential(), minimum_variance, MEAN, 0.7, improved="within tolerance")  # fmt: skip
 @claim("exact distribution for a polynomial: squared loss", "A, section 3.2",
-       Squared(), minimum_variance, sampled=True, improved="within tolerance")  # fmt: skip
-def _by_strata(
+       Squared(), minimum_variance, improved="within tolerance")  # fmt: skip
+def _by_terms(
     form: str, options: Options, loss: SeriesLoss, law: Any, mean: float = MEAN, centre: float = 0.0
 ) -> Verification:
     """Compare the mean of the series estimator at `mean` with l'(mean), which is computed without the series."""
@@ -189,60 +176,54 @@ def _by_strata(
     terms = taylor_terms(loss, centre, mean - centre, len(np.asarray(estimator.coefficients)))
     target = float(in_float64(type(loss).derivative, loss, np.float64(mean)))
     return dataclasses.replace(
-        unbiased(None, target, strata=series_strata(estimator, mean, terms), **options),
+        check_series(estimator, mean, target, terms),
         exact_second_moment=exact_second_moment(estimator, moment),
         second_moment_bound=lemma1_bound(loss, P, moment, centre) if isinstance(law, Geometric) else None,
     )
 
 
 @claim("series estimate of l', exponential loss", "A, Lemma 1, Example 2",
-       Exponential(), MEAN, printed_exponential_coefficients(20), note=1, sampled=True, **PRINTED_BIASED)  # fmt: skip
+       Exponential(), MEAN, printed_exponential_coefficients(20), note=1, **PRINTED_BIASED)  # fmt: skip
 @claim("series estimate of l', smoothed hinge loss", "A, Lemma 1, Example 4",
-       SmoothedHinge(0.8), 0.3, printed_hinge_coefficients(40, 0.8), note=3, sampled=True,
+       SmoothedHinge(0.8), 0.3, printed_hinge_coefficients(40, 0.8), note=3,
        **PRINTED_BIASED)  # fmt: skip
 def _printed_series(form: str, options: Options, loss: SeriesLoss, mean: float, printed: np.ndarray) -> Verification:
     if form == "corrected":
-        return _by_strata(form, options, loss, Geometric(P), mean)
+        return _by_terms(form, options, loss, Geometric(P), mean)
     target = float(complex_derivative(loss)(np.array(mean)))
-    return unbiased(None, target, strata=series_strata(SeriesEstimator(printed, Geometric(P)), mean), **options)
+    return check_series(SeriesEstimator(printed, Geometric(P)), mean, target)
 
 
-@claim("any distribution on the integers", "A, Lemma 1", sampled=True, improved="within tolerance")
+@claim("any distribution on the integers", "A, Lemma 1", improved="within tolerance")
 def _any_law(form: str, options: Options) -> Verification:
     gammas = [1.0, -2.0, 0.5, 0.25]
-    strata = series_strata(SeriesEstimator(gammas, FiniteDistribution([0.1, 0.2, 0.3, 0.4])), MEAN)
-    return unbiased(None, float(np.polynomial.polynomial.polyval(MEAN, gammas)), strata=strata, **options)
+    estimator = SeriesEstimator(gammas, FiniteDistribution([0.1, 0.2, 0.3, 0.4]))
+    return check_series(estimator, MEAN, float(np.polynomial.polynomial.polyval(MEAN, gammas)))
 
 
 @claim("series estimate with at most one copy: l' without the rest of its series", "A, Lemma 1", True,
-       sampled=True, improved="within tolerance")  # fmt: skip
-@claim("series estimate with at most one copy, without its bias", "", False, sampled=True, control="biased")
+       improved="within tolerance")  # fmt: skip
+@claim("series estimate with at most one copy, without its bias", "", False, control="biased")
 def _limited(form: str, options: Options, has_bias: bool) -> Verification:
     """Test for the smoothed hinge loss that the bias is minus the sum of the remaining terms (`limit_bias`)."""
     loss = SmoothedHinge(1.0)
     estimator = SeriesEstimator.for_loss(loss, Geometric(P), _second(MEAN), max_copies=1)
     target = float(in_float64(type(loss).derivative, loss, np.float64(MEAN)))
     target += limit_bias(loss, estimator, MEAN) if has_bias else 0.0
-    return unbiased(None, target, strata=series_strata(estimator, MEAN, taylor_terms(loss, 0.0, MEAN, 2)), **options)
-
-
-@struct
-class _WrongWeights(DiscreteLomax):
-    """Draws N with an exponent that is larger by 0.5 than that of the weights."""
-
-    def sample(self, key: jax.Array) -> jax.Array:
-        return DiscreteLomax(jnp.asarray(self.exponent) + 0.5).sample(key)
+    return check_series(estimator, MEAN, target, taylor_terms(loss, 0.0, MEAN, 2))
 
 
 @claim("polynomial tail of N, coefficients ~ n^-5/2", "A, section 3.2", DiscreteLomax(3.0),
-       sampled=True, improved="within tolerance")  # fmt: skip
-@claim("polynomial tail of N, weights of another exponent", "", _WrongWeights(2.5), sampled=True, control="biased")
-def _lomax(form: str, options: Options, law: DiscreteLomax) -> Verification:
-    """Test l'(a) = (2/pi) (a sqrt(1 - a^2) + asin a), of the absolute loss smoothed by a semicircle."""
+       improved="within tolerance")  # fmt: skip
+@claim("polynomial tail of N, weights of another exponent", "", DiscreteLomax(2.5), control="biased")
+def _lomax(form: str, options: Options, weights: DiscreteLomax) -> Verification:
+    """Test l'(a) = (2/pi) (a sqrt(1 - a^2) + asin a), of the absolute loss smoothed by a semicircle.
+
+    N has the exponent 3, and the weights are those of a distribution with the same or another exponent.
+    """
     gammas, k = np.zeros(96), np.arange(48)
     gammas[1::2] = 4 / math.pi * (-1.0) ** k * special.binom(0.5, k) / (2 * k + 1)
-    strata = series_strata(SeriesEstimator(gammas, law), MEAN)
-    return unbiased(None, semicircle_slope(MEAN), strata=strata, **options)
+    return check_series(SeriesEstimator(gammas, weights), MEAN, semicircle_slope(MEAN), drawn=DiscreteLomax(3.0))
 
 
 def semicircle_slope(a: float) -> float:
@@ -391,23 +372,15 @@ def _interpolate() -> np.ndarray:
     return chebyshev_series.chebinterpolate(lambda z: _erf(CENTRE + SCALE * z), 60)  # type: ignore[arg-type]
 
 
-@claim("polynomial sequence Q_n -> f (Chebyshev, f = erf)", "A, section 3.2", sampled=True, improved="within tolerance")
+@claim("polynomial sequence Q_n -> f (Chebyshev, f = erf)", "A, section 3.2", improved="within tolerance")
 def _sequence(form: str, options: Options) -> Verification:
     """Compare a Chebyshev sequence with its terms c_n T_n."""
-    degree, mean, c = 12, 0.5, _interpolate()
-    sequence, moment = chebyshev(_erf, degree, LOW, HIGH), _second(mean, CENTRE)
-    estimator = PolynomialSequenceEstimator.for_sequence(sequence, moment, mean)
-    n, angle = np.arange(degree + 1), math.acos((mean - CENTRE) / SCALE)
-    pmf = np.exp(estimator.law.log_table(degree + 1))
-    strata = Strata(
-        pmf=pmf,
-        given=Partial(_given, estimator, mean),
-        terms=c[: degree + 1] * np.cos(n * angle),
-        second_moments=(sequence.magnitudes(moment, mean) / np.where(pmf > 0, pmf, 1.0)) ** 2,
-        draw=Partial(_draw_n, estimator.law),
-        remainder=float(np.abs(c[degree + 1 :]).sum()),
-    )
-    return unbiased(None, float(_erf(np.asarray(mean))), strata=strata, **options)
+    size, mean, c = 13, 0.5, _interpolate()
+    sequence = chebyshev(_erf, size - 1, LOW, HIGH)
+    estimator = PolynomialSequenceEstimator.for_sequence(sequence, _second(mean, CENTRE), mean)
+    terms = c * np.cos(np.arange(len(c)) * math.acos((mean - CENTRE) / SCALE))
+    means = series_means(estimator, mean, estimator.law, size)
+    return check_terms(means, float(_erf(np.asarray(mean))), terms[:size], float(terms[size:].sum()))
 
 
 @claim("second moment of the polynomial sequence", "A, section 3.2", few=True, improved="respected")
@@ -499,7 +472,7 @@ def _lomax_queries(form: str, options: Options) -> Verification:
        improved="within tolerance")  # fmt: skip
 @claim("length of the gradient, semicircle loss, weights of another exponent", "", DiscreteLomax(2.5), control="biased")
 def _semicircle(form: str, options: Options, weights: DiscreteLomax) -> Verification:
-    """Residuals 0.4 +- 0.5: the sum over N, drawn with the exponent 3, of the means of the strata is l'(0.4)."""
+    """Residuals 0.4 +- 0.5: the sum over N, drawn with the exponent 3, of the means given N is l'(0.4)."""
     length = GradientLength.for_loss(SEMICIRCLE, weights, RESIDUAL_MOMENT)
     size = len(length.series.coefficients)
     factors = jnp.full(size, RESIDUAL + LABEL, jnp.float32)

@@ -89,7 +89,7 @@ class AttributeSeriesGradient:
         (9,)
     """
 
-    derivative: SeriesEstimator | PolynomialSequenceEstimator
+    derivative: Any  # SeriesEstimator or PolynomialSequenceEstimator
     loss: AnyLoss
     n_subset: Count = static(default=1)
     law: IndexLaw = static(default="l1")

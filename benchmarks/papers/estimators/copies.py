@@ -9,21 +9,20 @@ from typing import Annotated, Any, ClassVar
 
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, ArrayLike, Float, Int, Key
+from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.bounds.assumptions import OBLIVIOUS, assumes
 from jaxonline.bounds.regret_bound import RegretBound, gradient_descent
 from jaxonline.estimators.gradients import KnownCovariance
 from jaxonline.feedback.copies import CopiesOracle
-from jaxonline.feedback.noise import AnyNoise, Mirrored, Noise, RareErrors, TwoPoints
+from jaxonline.feedback.noise import AnyNoise, Noise, RareErrors, TwoPoints
 from jaxonline.game.defaults import FeedbackDefaults
 from jaxonline.game.traits import FeedbackTraits
 from jaxonline.losses import Loss, Squared
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentTypeError
-from jaxonline.parameters.struct import replace, static, struct
+from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Convert, PositiveFloat, Rounds
 from jaxonline.parameters.validation import validate_arguments
 
@@ -51,15 +50,9 @@ class JointNoise:
     joint: AnyNoise
 
     def __post_init__(self) -> None:
-        law = self.joint.law if isinstance(self.joint, Mirrored) else self.joint
-        if not isinstance(law, Noise | TwoPoints | RareErrors):  # noise is drawn for the vector 0
+        if not isinstance(self.joint, Noise | TwoPoints | RareErrors):  # noise is drawn for the vector 0
             wanted = "must not depend on the instance: gaussian, laplace, uniform, student_t, TwoPoints or RareErrors"
             raise ArgumentTypeError("joint", f"{wanted} (got {check.quote(self.joint)})")
-
-    @property
-    def symmetric(self) -> bool:
-        """Whether the noise and its negative have the same distribution (`Mirrored`)."""
-        return getattr(self.joint, "symmetric", False)
 
     def sample(self, key: Key[Array, ""], t: Int[Array, ""], x: Float[Array, "d"]) -> Float[Array, "d"]:
         """Return one draw of the noise of the instance `x`."""
@@ -76,19 +69,6 @@ class JointNoise:
     def cross_covariance_at(self, t: Int[Array, ""], x: Float[Array, "d"]) -> Float[Array, "d"]:
         """Return the covariances of the noise of the instance and the noise of the label."""
         return self._covariance_at(t, x)[:-1, -1]
-
-    @property
-    def kurtosis(self) -> float:
-        """E z^4 of the unit-variance coordinates of the joint distribution."""
-        return self.joint.kurtosis
-
-    def factor_matrix(self, d: int) -> np.ndarray:
-        """The factor of the noise of the instance, for d + 1 independent coordinates [d, d + 1]."""
-        return self.joint.factor_matrix(d + 1)[:-1]
-
-    def label_factor(self, d: int) -> np.ndarray:
-        """The factor of the noise of the label, for the same d + 1 coordinates [1, d + 1]."""
-        return self.joint.factor_matrix(d + 1)[-1:]
 
     def _sample(self, key, t, x):
         return self.joint.sample(key, t, jnp.zeros(x.shape[0] + 1, x.dtype))
@@ -141,8 +121,8 @@ class CorrelatedCopies(FeedbackDefaults):
     """Noisy copies whose labels have correlated noise: E (x~ - x) (y~ - y) = c for a copy and its label.
 
     A gradient that multiplies a copy by its own label is biased: `KnownCovariance` has the bias -2 c, which
-    `KnownJointCovariance` removes, and `PairsOfCopies(n)` the bias -2 c / n. A game with one of these two raises an
-    error. `TwoCopies` has no bias, since its label belongs to the other copy.
+    `KnownJointCovariance` removes, and `PairsOfCopies(n)` the bias -2 c / n. `TwoCopies` has no bias, since its label
+    belongs to the other copy.
 
     Args:
         noise: distribution of the noise of copies and labels.
@@ -171,10 +151,6 @@ class CorrelatedCopies(FeedbackDefaults):
         """Return the oracle of one round."""
         del y_hat
         return CorrelatedOracle(key, t, x, y, self.noise, self.reveal_covariance)
-
-    def mirrored(self, sign: Float[ArrayLike, ""]) -> "CorrelatedCopies":
-        """Return this feedback with all noise times a sign; raise a ValueError for noise not declared symmetric."""
-        return replace(self, noise=JointNoise(Mirrored(self.noise.joint, sign)))
 
 
 @cites("cesabianchi2010learning")

@@ -175,7 +175,7 @@ def estimate_query_probabilities(feature_map: FeatureMap, n_terms: Count) -> np.
     """Probabilities that one estimate of a feature vector asks for 0, 1, ..., n_terms - 1 copies.
 
     Args:
-        feature_map: `DotProductFeatureMap` (N copies), `GaussianFeatureMap` or `CombinedFeatureMap` (2 N1 + N2 copies).
+        feature_map: `DotProductFeatureMap` (N copies) or `GaussianFeatureMap` (2 N1 + N2 copies).
         n_terms: length of the result.
 
     Example:

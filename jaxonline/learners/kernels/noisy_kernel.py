@@ -124,14 +124,13 @@ class NoisyKernel(LearnerDefaults):
         """Return w = 0; instances must be vectors."""
         del key
         x, sizes = zeros_like_vector(self, specs.instance), self.storage
-        parts = self.feature_map.component_shape
-        w = expansion.empty(len(x), sizes.tensor_levels, sizes.n_chunks, sizes.deepest, x.dtype, parts)
+        w = expansion.empty(len(x), sizes.tensor_levels, sizes.n_chunks, sizes.deepest, x.dtype)
         return NoisyKernelState(w, jnp.int32(0))
 
     def predict(self, key: Key[Array, ""], state: NoisyKernelState, x: Float[Array, "d"]) -> Float[Array, ""]:
         """Predict <w, Psi(x)> = sum_i alpha_i Prod(Psi~_i, x)."""
         del key
-        return expansion.sum_parts(expansion.evaluate(state.w, x) * jnp.exp(self.feature_map.log_clean(x)))
+        return expansion.evaluate(state.w, x) * jnp.exp(self.feature_map.log_clean(x))
 
     def update(
         self, key: Key[Array, ""], state: NoisyKernelState, oracle: Any

@@ -129,9 +129,9 @@ def _pair_sampler(patch):
 
 def _last_of_each_sequence(patch):
     """The last coefficient of Q_n - Q_(n-1) x 1.05 in the estimator; the sequence itself is right."""
-    right = sequences.PolynomialSequenceEstimator.estimate_given
+    right = sequences.PolynomialSequenceEstimator.estimate_from
 
-    def estimate_given(self, key, n, draw):
+    def estimate_from(self, copies, n):
         table = jnp.asarray(self.sequence.differences)
         wrong = object.__new__(sequences.PolynomialSequence)
         for name, value in vars(self.sequence).items():
@@ -140,9 +140,9 @@ def _last_of_each_sequence(patch):
         other = object.__new__(sequences.PolynomialSequenceEstimator)
         object.__setattr__(other, "sequence", wrong)
         object.__setattr__(other, "law", self.law)
-        return right(other, key, n, draw)
+        return right(other, copies, n)
 
-    patch.setattr(sequences.PolynomialSequenceEstimator, "estimate_given", estimate_given)
+    patch.setattr(sequences.PolynomialSequenceEstimator, "estimate_from", estimate_from)
 
 
 def _law_of_n(patch):

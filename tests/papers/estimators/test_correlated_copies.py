@@ -8,7 +8,7 @@ from kernel_loops import rounds_of
 
 import jaxonline as jo
 from benchmarks.papers.estimators.copies import CorrelatedCopies, JointNoise, KnownJointCovariance
-from jaxonline.estimators import KnownCovariance, PairsOfCopies, Regularised, TwoCopies
+from jaxonline.estimators import KnownCovariance
 
 JOINT = np.array([[0.5, 0.1, 0.2], [0.1, 0.4, -0.15], [0.2, -0.15, 0.3]])
 FEEDBACK = CorrelatedCopies(JointNoise(jo.noise.gaussian(JOINT)), reveal_covariance=True)
@@ -77,52 +77,6 @@ def test_the_learner_equals_a_loop(x64):
     np.testing.assert_allclose(history.y_hat, predictions, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("law", [jo.noise.gaussian, jo.noise.uniform, jo.noise.laplace])
-def test_moments_match_samples_of_numpy(law):
-    """E|x~|^2, E|x~|^4, E y~^2 and E y~^4 of 400,000 draws F z, within 2 %; the label's noise is part of F z."""
-    noise, rng, n = JointNoise(law(JOINT)), np.random.default_rng(1), 400_000
-    z = {
-        jo.noise.gaussian: lambda: rng.normal(size=(n, 3)),
-        jo.noise.uniform: lambda: rng.uniform(-(3**0.5), 3**0.5, size=(n, 3)),
-        jo.noise.laplace: lambda: rng.laplace(scale=0.5**0.5, size=(n, 3)),
-    }[law]()
-    values, vectors = np.linalg.eigh(JOINT)
-    draws = z @ (vectors * np.sqrt(values)).T + np.append(X, Y)
-    square, label = np.sum(draws[:, :2] ** 2, axis=1), draws[:, 2]
-    expected = [square.mean() ** 0.5, (square**2).mean() ** 0.25, (label**2).mean() ** 0.5, (label**4).mean() ** 0.25]
-    moments = jo.bounds.moment_bounds(X[None], np.array([Y]), noise)
-    actual = [moments.x_second, moments.x_fourth, moments.y_second, moments.y_fourth]
-    np.testing.assert_allclose(actual, expected, rtol=0.02)
-
-
-GAME = jo.Game(jo.environments.DataStream(np.eye(2), np.ones(2)), FEEDBACK)
-LEARNERS = {
-    "gradient": lambda estimator: jo.GradientLearner(estimator, step_size=0.1),
-    "mirror": lambda estimator: jo.learners.ExponentiatedGradient(estimator, step_size=0.1),
-    "AdaGrad": lambda estimator: jo.learners.AdaGrad(estimator, 0.1, radius=1.0),
-    "Newton": lambda estimator: jo.learners.OnlineNewtonStep(estimator, 1.0, 1.0, 1.0),
-    "features": lambda estimator: jo.learners.WithFeatures(
-        jo.GradientLearner(estimator, step_size=0.1), jo.estimators.FourierFeatures(np.eye(2, dtype=np.float32))
-    ),
-}
-
-
-@pytest.mark.parametrize("name", LEARNERS)
-def test_an_estimator_with_a_bias_is_rejected(name):
-    """The label belongs to one of the copies; `TwoCopies` and `KnownJointCovariance` are unbiased."""
-    for estimator, advice in (
-        (KnownCovariance(), "use KnownJointCovariance"),
-        (PairsOfCopies(3), "use TwoCopies"),
-        (Regularised(KnownCovariance(), 0.1), "use KnownJointCovariance"),
-    ):
-        learner = LEARNERS[name](estimator)
-        with pytest.raises(ValueError, match=rf"^noise: must be independent of labels.*{advice}"):
-            jo.game.bind(GAME, learner)
-        learner.check_feedback(jo.NoisyCopies(jo.noise.gaussian(1.0)).traits)
-    for estimator in (TwoCopies(), KnownJointCovariance()):
-        LEARNERS[name](estimator).check_feedback(FEEDBACK.traits)
-
-
 @pytest.mark.parametrize(
     "law", [jo.noise.FlippedLabels(0.1), jo.noise.CustomNoise(lambda key, t, x: x)], ids=["flips", "custom"]
 )
@@ -131,7 +85,6 @@ def test_noise_that_may_depend_on_the_instance_is_rejected(law):
     with pytest.raises(TypeError, match=r"^joint: must not depend on the instance"):
         JointNoise(law)
     JointNoise(jo.noise.RareErrors(1.0, 0.1))
-    FEEDBACK.mirrored(-1.0)  # the opposite noise does not depend on the instance, either
 
 
 def test_wrong_uses_raise_errors():
@@ -142,7 +95,3 @@ def test_wrong_uses_raise_errors():
         CorrelatedCopies(jo.noise.gaussian(1.0))
     with pytest.raises(ValueError, match=r"^covariance\b"):
         JointNoise(jo.noise.gaussian(-JOINT))
-    surrogate = jo.estimators.Surrogate(jo.kernels.Gaussian(2.0), JOINT[:2, :2])
-    learner = jo.learners.SurrogateKernel(surrogate, step_size=0.1, n_rounds=4)
-    with pytest.raises(ValueError, match=r"^noise\b.*JointNoise"):
-        jo.play(jo.Game(jo.environments.DataStream(np.eye(2), np.ones(2)), FEEDBACK), learner, 0, 2)

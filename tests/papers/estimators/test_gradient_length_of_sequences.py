@@ -15,6 +15,7 @@ from benchmarks.papers.estimators.series import (
     PolynomialSequence,
     PolynomialSequenceEstimator,
     SemicircleAbsolute,
+    SequenceLength,
     chebyshev,
 )
 from jaxonline.estimators import FiniteDistribution, GradientLength
@@ -38,7 +39,7 @@ def test_mean_and_second_moment_match_enumeration(kind, x64):
     sequence = chebyshev(huber, 5, -1.5, 1.5)
     factors = factors_of(VALUES, kind)
     mean, second = float(PROBABILITIES @ factors), float(PROBABILITIES @ factors**2)
-    length = GradientLength.for_sequence(sequence, kind, second, mean)
+    length = SequenceLength.for_sequence(sequence, kind, second, mean)
     index = np.array(list(itertools.product(range(3), repeat=5)))
     weights = np.prod(PROBABILITIES[index], axis=1)
     combine = jax.jit(jax.vmap(lambda values, n: length.combine(values, n, LABELS[kind]), (0, None)))
@@ -57,7 +58,7 @@ def test_mean_and_second_moment_match_enumeration(kind, x64):
 @pytest.mark.long
 def test_estimate_from_equals_estimate_given(both_precisions):
     """Given copies instead of drawn ones, also when fewer or more copies are given than polynomials."""
-    estimator = GradientLength.for_sequence(chebyshev(huber, 4, -1.0, 2.0), "regression", 0.5).series
+    estimator = SequenceLength.for_sequence(chebyshev(huber, 4, -1.0, 2.0), "regression", 0.5).series
     copies = np.array([0.3, -0.2, 0.9, 1.4, 0.1, 0.6, 0.2], both_precisions)
     with jax.disable_jit():
         for n in range(7):
@@ -102,7 +103,7 @@ def test_algorithm_1_with_polynomials_of_a_series_equals_algorithm_1_with_the_se
 
 
 def test_bound_of_algorithm_1_uses_the_second_moment_of_the_polynomials():
-    length = GradientLength.for_sequence(chebyshev(huber, 3, -1.0, 1.0), "regression", 0.5)
+    length = SequenceLength.for_sequence(chebyshev(huber, 3, -1.0, 1.0), "regression", 0.5)
     bound = jo.bounds.noisy_kernel(LINEAR, length, 1.0, 1.1, 100, y_bound=0.5)
     factors = (math.sqrt(1.1) + 0.5) ** 2
     table, p = np.abs(length.series.sequence.differences), np.exp(length.series.law.log_table(4))
@@ -118,7 +119,7 @@ def test_algorithm_1_learns_with_the_huber_loss():
     rng = np.random.default_rng(0)
     X = rng.uniform(-0.7, 0.7, (1000, 2))
     y = X @ [0.8, -0.6]
-    length = GradientLength.for_sequence(chebyshev(huber, 3, -2.0, 2.0), "regression", 0.5)
+    length = SequenceLength.for_sequence(chebyshev(huber, 3, -2.0, 2.0), "regression", 0.5)
     game = jo.Game(jo.environments.DataStream(X, y), jo.NoisyCopies(jo.noise.gaussian(0.05)))
     result = jo.simulate(game, learner(length, 1000, eta=0.5), n_runs=16, n_rounds=1000, record_at=[500, 1000])
     late = np.diff(result.cumulative_loss, axis=-1)[0, :, 0]

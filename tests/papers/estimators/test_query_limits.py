@@ -10,7 +10,7 @@ import pytest
 
 import jaxonline as jo
 from benchmarks.papers.estimators.limits import limit_bias, limited_regret, round_bias_bound
-from benchmarks.papers.estimators.series import chebyshev
+from benchmarks.papers.estimators.series import SequenceLength, chebyshev
 from jaxonline.estimators import (
     DotProductFeatureMap,
     FiniteDistribution,
@@ -131,7 +131,7 @@ def test_bounds_of_a_round_need_a_series_within_its_radius():
     feature_map = DotProductFeatureMap(jo.kernels.Linear(), FiniteDistribution([0.0, 1.0]))
     bound = round_bias_bound  # also a name of the package
     sequence = chebyshev(lambda a: a.clip(-0.5, 0.5), 3, -1.0, 1.0)
-    polynomials = GradientLength.for_sequence(sequence, "regression", second_moment=0.3)
+    polynomials = SequenceLength.for_sequence(sequence, "regression", second_moment=0.3)
     for loss in (Squared(), SmoothedAbsolute(1.0)):
         with pytest.raises(ValueError, match=r"length: must be made by GradientLength.for_loss"):
             bound(feature_map, polynomials, loss, 1.0, 0.25)
