@@ -254,8 +254,8 @@ def _query_tail(form: str, options: Options, feature_map: Any, target: float | N
 def _limited_round(form: str, options: Options) -> Verification:
     """Compare |E g~ Psi~ - g Psi(x)|, from the first terms of both series, with `round_bias_bound`.
 
-    The bound is 2.7 times the bias. The hypothesis is w = 0.2 Psi(x) / |Psi(x)|, so that <w, E Psi~> and |E Psi~| are sums over the terms of the
-    kernel's series.
+    The bound is 2.7 times the bias. The hypothesis is w = 0.2 Psi(x) / |Psi(x)|, so that <w, E Psi~> and |E Psi~| are
+    sums over the terms of the kernel's series.
     """
     loss, radius, s = SmoothedAbsolute(1.0), 0.2, float(X @ X)
     feature_map = DotProductFeatureMap(ExponentialKernel(), limit_counts(Geometric(P), 2))
