@@ -178,14 +178,14 @@ def test_a_wrong_probability_changes_the_divergence(monkeypatch):
     def wrong(d, K, rounds, p, arm):
         return [(w, 1 + (ratio - 1) / 2, n) for w, ratio, n in right(d, K, rounds, p, arm)]
 
-    monkeypatch.setattr(hidden_attribute, "histories", wrong)
+    monkeypatch.setattr(attribute_theorems, "histories", wrong)
     assert run_claims("KL divergence of the histories", mesh=ONE)[0].verification.verdict == "biased"
 
 
 @pytest.mark.long
 def test_an_environment_with_a_weaker_attribute_is_detected(monkeypatch):
     """The label agrees with the attribute with probability 1/2 + p/2."""
-    monkeypatch.setattr(hidden_attribute, "HiddenAttribute", lambda d, eps: HiddenAttribute(d, eps=eps / 4))
+    monkeypatch.setattr(attribute_theorems, "HiddenAttribute", lambda d, eps: HiddenAttribute(d, eps=eps / 4))
     assert run_claims("draws of HiddenAttribute", mesh=ONE)[0].verification.verdict == "biased"
 
 
