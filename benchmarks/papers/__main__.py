@@ -40,7 +40,7 @@ def _list() -> None:
     """Print the studies, and the number of claims of each paper."""
     from collections import Counter
 
-    from benchmarks.papers.claims.errata import PAPERS
+    from benchmarks.papers.claims.notes import PAPERS
     from benchmarks.papers.claims.registry import all_claims
 
     claims = Counter(claim.paper[:1] for claim in all_claims())

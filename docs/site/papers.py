@@ -5,9 +5,8 @@ from pathlib import Path
 
 from sources import place_of
 
-from benchmarks.papers.claims.page import RESULTS, claims_page, stored_rows
-from benchmarks.papers.claims.papers import __file__ as places_file
-from benchmarks.papers.claims.papers import papers_page
+from benchmarks.papers.claims.page import RESULTS, claims_page, papers_page, stored_rows
+from benchmarks.papers.claims.places import __file__ as places_file
 from benchmarks.papers.claims.registry import Claim, all_claims
 from benchmarks.papers.claims.report import as_text
 
@@ -43,6 +42,5 @@ def link_claims(text: str) -> str:
 
 def _link(claim: Claim) -> str:
     """Return the name of a claim with a link to the code that checks it."""
-    function = claim.check.args[0]  # type: ignore[attr-defined]
-    file, line = place_of(function)
+    file, line = place_of(claim.function)
     return f"[{as_text(claim.name)}](source:{file}#line-{line})"

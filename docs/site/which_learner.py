@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.papers.claims.papers import defining_file
+from benchmarks.papers.claims.places import defining_file
 from jaxonline import bounds, learners
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.parameters.signatures import parameters_of

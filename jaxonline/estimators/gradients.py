@@ -218,7 +218,7 @@ class KnownCovariance:
     """Unbiased gradient of the squared loss from one noisy copy and the covariance of its noise (paper B, Lemma 2).
 
     The estimate is 2 (<w, x~> - y~) x~ - 2 Sigma w. (The paper prints - Sigma w, which has the bias Sigma w: erratum
-    E11 in `benchmarks.papers.claims.errata`.)
+    E11 in `benchmarks.papers.claims.notes`.)
 
     Example:
         >>> import jax, jax.numpy as jnp, jaxonline as jo

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special
 
-from benchmarks.papers.claims.printed_bounds import (
-    printed_noisy_kernel,
+from benchmarks.papers.claims.lengths import printed_noisy_kernel
+from benchmarks.papers.claims.surrogates import (
     printed_surrogate_kernel,
     printed_surrogate_radial_kernel,
     printed_surrogate_radius,

@@ -12,7 +12,7 @@ import pytest
 from feature_copies import COVARIANCE, NOISE, X2, X, copies_of
 from scipy import special, stats
 
-from benchmarks.papers.claims.printed_kernels import PrintedGaussianFeatureMap, printed_gaussian_kernel
+from benchmarks.papers.claims.kernels import PrintedGaussianFeatureMap, printed_gaussian_kernel
 from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric, minimum_variance
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap, NoisyFeature, copy_moments, prod
 from jaxonline.feedback import NoisyCopies

@@ -9,7 +9,7 @@ import numpy as np
 import optax
 
 import jaxonline as jo
-from benchmarks.papers.claims import PrintedKnownCovariance
+from benchmarks.papers.claims.noise import PrintedKnownCovariance
 from jaxonline.environments.adversaries import ChasingNoise
 from jaxonline.estimators import (
     AttributeGradient,

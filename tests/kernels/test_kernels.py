@@ -15,7 +15,7 @@ from sklearn import gaussian_process
 from sklearn.metrics import pairwise
 from tiers import some
 
-from benchmarks.papers.claims.printed_kernels import printed_binomial, printed_binomial_coefficients
+from benchmarks.papers.claims.kernels import printed_binomial, printed_binomial_coefficients
 from jaxonline.kernels import (
     Binomial,
     ExponentialKernel,

@@ -11,7 +11,7 @@ from fresh_python import ROOT
 from registry import LEARNERS
 
 import jaxonline as jo
-from benchmarks.papers.claims.errata import PAPERS
+from benchmarks.papers.claims.notes import PAPERS
 from benchmarks.papers.engines import kernel_competitors
 from jaxonline.citing import METHODS, entries
 from jaxonline.results import Standings

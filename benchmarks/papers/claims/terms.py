@@ -9,8 +9,7 @@ import itertools
 
 import numpy as np
 
-from jaxonline.verify.bias import unbiased
-from jaxonline.verify.result import Verification
+from jaxonline.verify import Verification, unbiased
 
 _MAX_SIGNS = 12
 

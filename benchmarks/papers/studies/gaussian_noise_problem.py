@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from benchmarks.papers.claims.printed_bounds import printed_surrogate_radius
+from benchmarks.papers.claims.surrogates import printed_surrogate_radius
 from jaxonline import bounds, estimators, learners
 from jaxonline.comparators import RKHSBall, positive_negative_angle, rkhs_norm
 from jaxonline.comparators.rkhs import gram_matrix

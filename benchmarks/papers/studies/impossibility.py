@@ -19,7 +19,7 @@ import optax
 from jaxtyping import Array, Float, Key
 from pydantic import Field
 
-from benchmarks.papers.claims import PrintedKnownCovariance
+from benchmarks.papers.claims.noise import PrintedKnownCovariance
 from benchmarks.papers.studies.impossibility_figure import plot_impossibility
 from jaxonline import estimators, kernels, learners, losses
 from jaxonline.comparators import L2Ball

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from benchmarks.papers.claims.printed_multikernel import COLUMNS, PRINTED_TABLE_2
+from benchmarks.papers.claims.multikernel import COLUMNS, PRINTED_TABLE_2
 from benchmarks.papers.engines.expert_sequences import play_sequence
 from benchmarks.papers.engines.kernel_forecasts import expert_jobs
 from benchmarks.papers.engines.vaw_blocks import BLOCK_ROUNDS, scan_blocks

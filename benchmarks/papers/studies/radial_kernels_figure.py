@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.papers.claims.printed_kernels import printed_radial_surrogate_mean
+from benchmarks.papers.claims.surrogates import printed_radial_surrogate_mean
 from benchmarks.papers.studies.radial_kernels_problem import ALGORITHM_2, FULL, MEAN, N_NODES, NAIVE, PRESCRIBED
 from jaxonline.kernels.radial import Cauchy, truncate
 from jaxonline.results.report.plotting import COLOURS, plot_band, set_log_scales, style_axes

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.papers.claims.printed_bounds import printed_surrogate_kernel
-from benchmarks.papers.claims.printed_kernels import printed_lemma7_bound
+from benchmarks.papers.claims.surrogates import printed_lemma7_bound, printed_surrogate_kernel
 from jaxonline import bounds, estimators, learners
 from jaxonline.bounds import RegretBound
 from jaxonline.comparators import RKHSBall, positive_negative_angle, rkhs_norm

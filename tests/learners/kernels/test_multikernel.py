@@ -8,7 +8,7 @@ from scipy import stats
 from tiers import some
 
 import jaxonline as jo
-from benchmarks.papers.claims.printed_bounds import printed_concatenated
+from benchmarks.papers.claims.multikernel import printed_concatenated
 from benchmarks.papers.engines.expert_sequences import aggregate, play_sequence
 from benchmarks.papers.engines.kernel_forecasts import expert_forecasts
 from jaxonline import bounds

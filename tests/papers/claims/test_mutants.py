@@ -1,6 +1,6 @@
 """Errors planted in estimators, kernels and laws that `verify` once let pass: each is caught now.
 
-Each mutant is one line changed, and one claim that sees it. That the claims hold without them is in test_claims.
+Each mutant is one line changed, and one claim that sees it. That the claims hold without them is in test_registry.
 """
 
 import jax

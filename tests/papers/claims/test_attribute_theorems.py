@@ -1,26 +1,28 @@
-"""Notes E40 to E52 and E58 to E62 on papers C and D, and the game of Theorem 3, against independent programs."""
+"""Paper C (E20, E40 to E44, E60): printed formulas, claims and the game of Theorem 3 against independent programs."""
 
 import itertools
 import math
 import os
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy import linalg, stats
+from scipy import optimize, stats
 
-from benchmarks.papers.claims import attribute_theorems as theorems
-from benchmarks.papers.claims import hidden_attribute, multikernel
-from benchmarks.papers.claims.errata import ERRATA
-from benchmarks.papers.claims.printed_attributes import printed_baseline_risk, printed_sum_of_gradients
-from benchmarks.papers.claims.printed_bounds import printed_concatenated
-from benchmarks.papers.claims.printed_multikernel import PRINTED_LAGS, PRINTED_TABLE_2, printed_ewa_weights
+from benchmarks.papers.claims import (
+    attribute_theorems,
+)
 from benchmarks.papers.claims.registry import run_claims
 from jaxonline import bounds
 from jaxonline.datasets import mnist
-from jaxonline.environments import Autoregressive, HiddenAttribute
+from jaxonline.environments import HiddenAttribute
+from jaxonline.feedback.attributes import AttributesOracle
+from jaxonline.game import Specs
+from jaxonline.learners import aer
 from jaxonline.simulation.blocks import default_mesh
 
+pytestmark = pytest.mark.fast_compile
 ONE = default_mesh(jax.devices()[:1])
 
 
@@ -37,14 +39,16 @@ def test_excess_risk_for_small_balls_exceeds_every_multiple_of_the_printed_rate(
         total = 2 * (2 * rng.binomial(both, 0.5) - both) + 2 * rng.binomial(one, 0.5) - one
         share = np.mean(np.abs(total) >= 4 * both * B)
         assert 0.40 < share < 0.44
-        excess = theorems.quantile_of_excess_risk(m, B)
+        excess = attribute_theorems.quantile_of_excess_risk(m, B)
         assert excess == pytest.approx(B**2)
         ratios.append(excess / (2 * B**2 * math.sqrt(math.log(40) / m)))
         assert excess < bounds.baseline_risk(2, 2, B, m, 0.05)
         quantile = np.quantile(np.minimum(np.abs(total) / (4 * both), 1.0) ** 2, 0.95)
-        assert (0.8 if m > 100 else 0.4) * quantile < theorems.quantile_of_excess_risk(m, 1.0) < quantile
+        assert (0.8 if m > 100 else 0.4) * quantile < attribute_theorems.quantile_of_excess_risk(m, 1.0) < quantile
     assert ratios == pytest.approx([2.6033, 26.033, 260.33], rel=1e-4)
-    assert ratios[-1] * 2 * math.sqrt(math.log(40) / 10**6) * 1e-6 > printed_baseline_risk(2, 2, 1e-3, 10**6, 0.05)
+    assert ratios[-1] * 2 * math.sqrt(math.log(40) / 10**6) * 1e-6 > attribute_theorems.printed_baseline_risk(
+        2, 2, 1e-3, 10**6, 0.05
+    )
 
 
 def test_index_in_many_pairs_exceeds_the_printed_deviation():
@@ -74,21 +78,25 @@ def test_bound_on_the_baselines_risk_has_the_order_of_the_radius():
         assert bounds.baseline_risk(d, k, B, m, delta) == pytest.approx(right, rel=1e-6)
     ratio = bounds.baseline_risk(d, k, 1e-6, m, delta) / bounds.baseline_risk(d, k, 2e-6, m, delta)
     assert ratio == pytest.approx(0.5, rel=1e-4)
-    assert printed_baseline_risk(d, k, 2.0, m, delta) == 4 * bounds.baseline_risk(d, k, 1.0, m, delta)
+    assert attribute_theorems.printed_baseline_risk(d, k, 2.0, m, delta) == 4 * bounds.baseline_risk(
+        d, k, 1.0, m, delta
+    )
 
 
 def test_entries_of_the_baselines_estimates():
     """E41, and the tails of Lemmas 2 and 3: a bound with four times the exponent is exceeded."""
     printed, right = run_claims("entry of the Baseline's A (E41)", mesh=ONE)
     assert (printed.verification.bias, right.verification.bias) == (1.0, 0.0)
-    two, law = np.array([0.0, 9.0]), np.array([8, 1]) / 9
-    once = theorems.largest_tail_ratio(two, law, 1.0, 4 / 162)
+    law = [8 / 9, 1 / 9]
+    once = attribute_theorems.largest_tail_ratio(9.0, law, 1.0, 4 / 162)
     eps = [abs(9 * n / 20 - 1) for n in range(21)]
     tails = [sum(stats.binom.pmf(n, 20, 1 / 9) for n in range(21) if eps[n] >= e - 1e-9) for e in eps]
     assert max(t / (2 * math.exp(-20 * 4 / 162 * e**2)) for t, e in zip(tails, eps, strict=True)) <= once + 1e-12
-    assert 0.4 < once < 1 < theorems.largest_tail_ratio(two, law, 1.0, 4 * 4 / 162)
-    pair = (np.array([0.0, 3.0, 6.0]), np.array([4, 4, 1]) / 9, 2.0)
-    assert theorems.largest_tail_ratio(*pair, 4 / 72) < 1 < theorems.largest_tail_ratio(*pair, 16 / 72)
+    assert 0.4 < once < 1 < attribute_theorems.largest_tail_ratio(9.0, law, 1.0, 4 * 4 / 162)
+    pair = (3.0, [4 / 9, 4 / 9, 1 / 9], 2.0)
+    assert (
+        attribute_theorems.largest_tail_ratio(*pair, 4 / 72) < 1 < attribute_theorems.largest_tail_ratio(*pair, 16 / 72)
+    )
 
 
 def test_sum_of_gradients_of_fair_labels():
@@ -101,15 +109,17 @@ def test_sum_of_gradients_of_fair_labels():
         total += np.sum(z * w, axis=1)
         w = (1 - 1 / t) * w - z / (8 * t)
         assert np.abs(w).sum(axis=1).max() <= 1 + 1e-12  # no projection
-    exact, norm = theorems.sum_of_gradients(m), theorems.norm_for_regularizer(m)
+    exact, norm = attribute_theorems.sum_of_gradients(m), attribute_theorems.norm_for_regularizer(m)
     assert abs(total.mean() - exact) < 5 * total.std() / math.sqrt(n) < 0.2 * exact
     theorem = bounds.aer_regret(2, 2, 1.0, norm, m)
     assert theorem.regularizer == pytest.approx(8)
     order = 2 / math.sqrt(2) * 2 * norm * math.sqrt(math.log(m) / m)
     assert order == pytest.approx(math.log(m) / m) == pytest.approx(9.21e-4, rel=1e-3)
-    assert [theorems.sum_of_gradients(size) for size in (100, m)] == pytest.approx([0.98786, 1.75666], abs=1e-5)
-    assert printed_sum_of_gradients(2, 2, 1.0, norm, m) * m == theorem.value
-    assert order < printed_sum_of_gradients(2, 2, 1.0, norm, m) < exact < order * m < theorem.value
+    assert [attribute_theorems.sum_of_gradients(size) for size in (100, m)] == pytest.approx(
+        [0.98786, 1.75666], abs=1e-5
+    )
+    assert attribute_theorems.printed_sum_of_gradients(2, 2, 1.0, norm, m) * m == theorem.value
+    assert order < attribute_theorems.printed_sum_of_gradients(2, 2, 1.0, norm, m) < exact < order * m < theorem.value
 
 
 @pytest.mark.long
@@ -144,7 +154,7 @@ def test_short_instances_have_a_smaller_bound():
 
 def test_histories_are_those_of_the_hidden_attribute():
     """Two rounds, two arms, K = 1: the laws of (x_a, y) from all x and y, and their divergence."""
-    p, outcomes = 0.2, hidden_attribute.histories(2, 1, 2, 0.2, 1)
+    p, outcomes = 0.2, attribute_theorems.histories(2, 1, 2, 0.2, 1)
     laws: dict[tuple, np.ndarray] = {}
     signs = list(itertools.product((-1, 1), repeat=3))
     for (x1, x2, y), (z1, z2, u) in itertools.product(signs, repeat=2):
@@ -163,19 +173,19 @@ def test_histories_are_those_of_the_hidden_attribute():
 
 def test_a_wrong_probability_changes_the_divergence(monkeypatch):
     """Labels that agree with probability 1/2 + p/2: the divergence is too small."""
-    right = hidden_attribute.histories
+    right = attribute_theorems.histories
 
     def wrong(d, K, rounds, p, arm):
         return [(w, 1 + (ratio - 1) / 2, n) for w, ratio, n in right(d, K, rounds, p, arm)]
 
-    monkeypatch.setattr(hidden_attribute, "histories", wrong)
+    monkeypatch.setattr(attribute_theorems, "histories", wrong)
     assert run_claims("KL divergence of the histories", mesh=ONE)[0].verification.verdict == "biased"
 
 
 @pytest.mark.long
 def test_an_environment_with_a_weaker_attribute_is_detected(monkeypatch):
     """The label agrees with the attribute with probability 1/2 + p/2."""
-    monkeypatch.setattr(hidden_attribute, "HiddenAttribute", lambda d, eps: HiddenAttribute(d, eps=eps / 4))
+    monkeypatch.setattr(attribute_theorems, "HiddenAttribute", lambda d, eps: HiddenAttribute(d, eps=eps / 4))
     assert run_claims("draws of HiddenAttribute", mesh=ONE)[0].verification.verdict == "biased"
 
 
@@ -190,77 +200,91 @@ def test_best_strategy_of_two_arms_is_the_best_of_all_trees():
             law = math.prod(0.5 + (p * sign if arm == j else 0.0) for sign, arm in zip(path, chosen, strict=True))
             value += law / 2 * chosen.count(j)
         best = max(best, value)
-    assert hidden_attribute.best_picks(2, 3, p) == pytest.approx(best)
-    assert hidden_attribute.best_picks(4, 5, 1e-9) == pytest.approx(5 / 4)
+    assert attribute_theorems.best_picks(2, 3, p) == pytest.approx(best)
+    assert attribute_theorems.best_picks(4, 5, 1e-9) == pytest.approx(5 / 4)
 
 
-def test_regret_on_pairs_equals_numpy():
-    """E46: 3.446, above ln(201)/2 and below ln(51); two weights for one frequency."""
-    z = np.tile(np.eye(2), (50, 1))
-    y = np.tile([1.0, 1.0, -1.0, -1.0], 25)
-    S, s, loss = np.eye(2), np.zeros(2), 0.0
-    for row, label in zip(z, y, strict=True):
-        S += np.outer(row, row)
-        loss += (np.linalg.solve(S, s) @ row - label) ** 2 / 2
-        s += label * row
-    w = np.linalg.solve(S, s)
-    regret = loss - np.sum((z @ w - y) ** 2) / 2 - w @ w / 2
-    assert multikernel.regret_of_pairs() == pytest.approx(regret) == pytest.approx(3.446, abs=5e-4)
-    assert math.log(201) / 2 < regret < math.log(51)
+def test_fewer_examples_do_not_make_up_for_the_missing_attributes():
+    """With m d^2/k examples the bound is still larger by d/k^(1/2)."""
+    assert attribute_theorems.examples_that_make_up(2.0) > 100
 
 
-def test_other_representations_have_other_norms():
-    """E48: the function is the same, cos(omega (x - 0)) for each omega, and the mean square of gamma/p is not."""
-    b = 2 * np.pi * np.arange(64) / 64
-    for angle in (0.0, 0.7, 2.0):
-        for extra in (0.0, 1.0, -3.0):
-            mean = np.mean(multikernel.quotients(extra) * math.sqrt(2) * np.cos(angle + b))
-            assert mean == pytest.approx(math.cos(angle))
-    assert np.mean(multikernel.quotients(-3.0) ** 2) == pytest.approx(1 + 9 / 2)
+def test_mean_deviation_of_losses_by_a_minimiser():
+    """Each supremum by its own search over w."""
+    y, total = np.where(np.arange(6) % 2 == 0, 1.0, -1.0), 0.0
+    for signs in itertools.product((1, -1), repeat=6):
+        grid = np.linspace(-1, 1, 2001)
+        values = [np.dot(signs, (w - y) ** 2) for w in (*grid, *optimize.fminbound(
+            lambda w, s=signs: -np.dot(s, (w - y) ** 2), -1, 1, full_output=True)[:1])]  # fmt: skip
+        total += max(values)
+    assert attribute_theorems.largest_mean_deviation(6) == pytest.approx(total / 6 / 64, rel=1e-4)
 
 
-def test_printed_weights_ignore_the_first_loss():
-    """E50."""
-    losses, right = np.array([[9.0, 0.0], [0.0, 1.0], [2.0, 0.0]]), np.exp([-2.0, -1.0])
-    assert printed_ewa_weights(losses, 1.0) == pytest.approx(right / right.sum())
+def aer_in_numpy(n_runs, m, lam, seed=0):
+    """Excess risks of Algorithm 2's output for d = k = 2, B = 1 and the hidden attribute 0, with w_i x_i (E14).
+
+    The mean is over w_1 = 0, ..., w_(m+1), as in `learners.aer`.
+    """
+    rng = np.random.default_rng(seed)
+    w, mean = np.zeros((n_runs, 2)), np.zeros((n_runs, 2))
+    rows = np.arange(n_runs)
+    for t in range(1, m + 1):
+        x = rng.choice([-1.0, 1.0], size=(n_runs, 2))
+        y = np.where(rng.random(n_runs) < 0.75, 1.0, -1.0) * x[:, 0]
+        v, i = np.zeros((n_runs, 2)), rng.integers(2, size=n_runs)
+        v[rows, i] = 2 * x[rows, i]
+        norm = np.abs(w).sum(axis=1)
+        j = (rng.random(n_runs) * norm > np.abs(w[:, 0])).astype(int)
+        y_hat = np.sign(w[rows, j]) * norm * x[rows, j]
+        w = (1 - 1 / t) * w - 2 / (lam * t) * (y_hat - y)[:, None] * v
+        a = np.sort(np.abs(w), axis=1)[:, ::-1]
+        both = np.maximum((a.sum(axis=1) - 1) / 2, 0)
+        threshold = np.where(a[:, 1] > both, both, a[:, 0] - 1)
+        shrunk = np.sign(w) * np.maximum(np.abs(w) - threshold[:, None], 0)
+        w = np.where((a.sum(axis=1) > 1)[:, None], shrunk, w)
+        mean += (w - mean) / (t + 1)
+    return np.sum((mean - np.array([0.5, 0.0])) ** 2, axis=1)
 
 
-def test_printed_series_is_another_one():
-    """E51: roots 0.971 and 0.727, variances 2.37 and 1.33, by the Lyapunov equation."""
-    for lags, root, variance in ((PRINTED_LAGS, 0.971, 2.373), (PRINTED_LAGS[::-1], 0.727, 1.331)):
-        companion = np.vstack([lags, np.eye(4)[:3]])
-        assert max(abs(np.linalg.eigvals(companion))) == pytest.approx(root, abs=5e-4)
-        noise = np.diag([1.0, 0.0, 0.0, 0.0])
-        assert linalg.solve_discrete_lyapunov(companion, noise)[0, 0] == pytest.approx(variance, abs=5e-4)
-    assert Autoregressive(PRINTED_LAGS[::-1]).coefficients.tolist() == pytest.approx([0.5, -0.3, 0.2, 0.1])
+def excess_risks_of_aer(learner, n_runs, n_examples, seed=1):
+    """Excess risks |w - w*|^2 of the mean w of AER's hypotheses, d = k = 2 and B = 1, for `HiddenAttribute`."""
+    hidden = HiddenAttribute(2, eps=0.0625)
+    x = jnp.zeros(2)
+    specs = Specs(jax.ShapeDtypeStruct(x.shape, x.dtype), jax.ShapeDtypeStruct((), x.dtype))
+
+    def error(key):
+        state = hidden.init(jax.random.fold_in(key, 0))
+
+        def play(w, t):
+            draw, answer, choice = jax.random.split(jax.random.fold_in(key, t), 3)
+            x, _ = hidden.instance(draw, state, t)
+            y, _ = hidden.answer(answer, state, t, x, jnp.zeros_like(x[0]))
+            return learner.update(choice, w, AttributesOracle(2, x, y))[0], None
+
+        w = jax.lax.scan(play, learner.init(key, specs), jnp.arange(1, n_examples + 1, dtype=jnp.int32))[0].average
+        return jnp.sum(w.at[state.attribute].add(-0.5) ** 2)
+
+    return np.asarray(jax.jit(jax.vmap(error))(jax.random.split(jax.random.key(seed), n_runs)), float)
 
 
-def test_printed_table_has_other_winners_on_one_set():
-    """E47: the better VAW2 is the first or second of all algorithms on the real sets, and fifth on AR(4)."""
-    places = {name: sorted(errors).index(min(errors[:2])) for name, errors in PRINTED_TABLE_2.items()}
-    assert places == {"AR(4)": 5, "Airfoil": 0, "Bias correction": 0, "Concrete": 0, "Naval": 0}
+@pytest.mark.long
+def test_risk_of_aer_equals_numpy():
+    """300 runs of 1,000 examples each: the means differ by less than six standard errors (false alarm 2e-9)."""
+    runs, m, lam = 300, 1000, 0.5
+    ours, theirs = excess_risks_of_aer(aer(2, lam, 1.0), runs, m), aer_in_numpy(runs, m, lam)
+    error = math.hypot(ours.std(), theirs.std()) / math.sqrt(runs)
+    assert abs(ours.mean() - theirs.mean()) < 6 * error < 0.6 * theirs.mean()
 
 
-def test_superfluous_numbers_of_kernels():
-    """E61 and E62, from the displays of the paper; the variance of a sum of independent estimates is the sum."""
-    N, m, T, Y, f, lam = 7, 20, 300, 1.3, 2.1, 0.8
-    log, energy = m * Y**2 / 2 * math.log(1 + 2 * T / lam), f**2 / m
-    printed, right = (((lam / 2 + n * T) * energy + N * log) for n in (N, 1))
-    features = bounds.Features(m)
-    assert bounds.concatenated(f, N, features, Y, T, lam) == pytest.approx(right) == pytest.approx(849.55, abs=0.01)
-    assert printed_concatenated(f, N, features, Y, T, lam) == pytest.approx(printed) == pytest.approx(1246.45, abs=0.01)
-    one, inside = (lam / 2 + T) * energy + log + lam / 2, 2 * T * (T + 1) + 2 * m * T * math.log(1 + 2 * T / lam)
-    printed, right = (one + N * Y**2 / 2 * math.log(1 + n * Y**2 / lam * inside) for n in (N, 1))
-    assert bounds.vaw2(f, N, features, Y, T, lam) == pytest.approx(printed) == pytest.approx(268.23, abs=0.01)
-    assert right == pytest.approx(256.72, abs=0.01)
-    assert printed - right <= N * Y**2 / 2 * math.log(N)
-    estimates = np.random.default_rng(0).normal(size=(200_000, N))
-    assert np.var(estimates.sum(axis=1)) == pytest.approx(N, rel=0.03)  # and not N^2
-
-
-def test_numbers_and_papers():
-    later = [(one.number, one.paper) for one in ERRATA if one.paper in "CD" and one.number > 39]
-    assert later == [
-        *((n, "C") for n in range(40, 46)), *((n, "D") for n in range(46, 53)),
-        *((n, "C") for n in range(58, 61)), (61, "D"), (62, "D"),
-    ]  # fmt: skip
+@pytest.mark.long
+def test_theorem_2_says_something():
+    """For each example the bound is below 0.25, by which the risk of w = 0 exceeds that of w*; by hand. The mean excess
+    risk of 512 runs is 2.7e-4, with a standard error of 3 %."""
+    m, G = 100_000, 8 * 2**2 * 2**2 / 2
+    lam = 2 * 2 / 0.5 * math.sqrt(math.log(m) / (2 * m))
+    per_example = lam * 0.25 / 2 + G * (1 + math.log(m)) / (lam * m)
+    theorem = bounds.aer_regret(2, 2, 1.0, 0.5, m)
+    assert theorem.value / m == pytest.approx(per_example, rel=1e-9)
+    assert per_example < 0.15
+    risks = excess_risks_of_aer(aer(2, theorem.regularizer, 1.0), 512, m)
+    assert abs(risks.mean() - 2.7e-4) < 6 * risks.std() / math.sqrt(512) < 1e-4

@@ -1,4 +1,4 @@
-"""The generated pages of claims and places, the stored verdicts, and the README say what the code says."""
+"""The notes and places of the papers, and the pages made from them, say what the code says."""
 
 import importlib.util
 import re
@@ -8,18 +8,14 @@ from pathlib import Path
 import pytest
 
 import jaxonline
-from benchmarks.papers.claims import errata
-from benchmarks.papers.claims.erratum import KINDS
-from benchmarks.papers.claims.page import claims_page, stored_rows
-from benchmarks.papers.claims.papers import PLACES, claims_at, defining_file, named_tests, papers_page, studies_of
+from benchmarks.papers.claims.notes import KINDS, NOTES, PAPERS, count_by_kind, find_note
+from benchmarks.papers.claims.page import claims_page, notes_table, papers_page, stored_rows
+from benchmarks.papers.claims.places import PLACES, claims_at, defining_file, named_tests, studies_of
 from benchmarks.papers.claims.registry import all_claims
-from benchmarks.papers.claims.report import as_text, markdown_errata
-from benchmarks.papers.studies import STUDIES
+from benchmarks.papers.claims.report import as_text
 
 ROOT = Path(jaxonline.__file__).parents[1]
 FOLDER = ROOT / "benchmarks" / "papers"
-CLAIMS = claims_page(stored_rows())
-PAPERS = papers_page()
 
 
 def cells(line: str) -> list[str]:
@@ -28,21 +24,40 @@ def cells(line: str) -> list[str]:
     return [re.sub(r"\\(.)", r"\1", cell.strip()) for cell in split]
 
 
+def test_notes_are_numbered_and_have_a_paper_and_a_class():
+    assert [note.number for note in NOTES] == list(range(1, 63))
+    assert all(note.paper in PAPERS and note.place and note.printed and note.right for note in NOTES)
+    assert {note.kind for note in NOTES} == set(KINDS)
+    assert sum(int(number) for number in re.findall(r"\d+", count_by_kind())) == len(NOTES)
+    assert find_note(17).place == "Table 2"
+    assert {number for number in range(1, 63) if find_note(number).kind == "remark"} >= {17, 22, 23, 34, 39}
+    with pytest.raises(ValueError, match=r"number: .*got 63"):
+        find_note(63)
+
+
+def test_the_page_of_claims_has_every_row_and_every_note():
+    row = {
+        "claim": "a | b_1", "paper": "A, Lemma 1", "form": "printed", "method": "computation", "mathematics": True,
+        "bias": 1.0, "half_width": 0.5, "detectable": None, "second_moment": None, "exact_second_moment": None,
+        "second_moment_bound": None, "verdict": "biased", "expected": "biased",
+    }  # fmt: skip
+    page = claims_page([row])
+    (line,) = (line for line in page.splitlines() if "Lemma 1 | printed" in line)
+    assert cells(line) == [
+        "a | b_1", "A, Lemma 1", "printed", "computation, mathematics", "+1 ± 0.5", "-", "**biased**",
+    ]  # fmt: skip
+    assert notes_table() in page
+    assert all(str(paper) in page for paper in PAPERS.values())
+    for line, note in zip(notes_table().splitlines()[2:], NOTES, strict=True):
+        assert cells(line) == [
+            f"E{note.number}", f"{note.paper}, {note.place}", note.kind, note.printed, note.right, note.note,
+        ]  # fmt: skip
+
+
 def test_stored_verdicts_are_the_expected_ones_of_all_claims():
     """Update them with `python -m benchmarks.papers verify --json benchmarks/papers/results/claims.json`."""
     stored = [(row["claim"], row["paper"], row["form"], row["verdict"]) for row in stored_rows()]
     assert stored == [(claim.name, claim.paper, claim.form, claim.expected) for claim in all_claims()]
-
-
-def test_the_page_of_claims_has_every_claim_with_its_verdict():
-    table = CLAIMS.split("| claim | paper |")[1].split("\n\n")[0].splitlines()[2:]
-    shown = [(claim, paper, form, verdict.strip("*")) for claim, paper, form, *_, verdict in map(cells, table)]
-    assert shown == [(claim.name, claim.paper, claim.form, claim.expected) for claim in all_claims()]
-
-
-def test_the_page_of_claims_has_all_papers_and_notes():
-    assert markdown_errata() in CLAIMS
-    assert errata.legend() in CLAIMS
 
 
 def test_the_readme_counts_claims_and_notes():
@@ -50,44 +65,25 @@ def test_the_readme_counts_claims_and_notes():
     assert len(text.splitlines()) <= 60
     counted = re.findall(r"^\*\*.*?\*\* \(([A-E])\):.*?^(\d+) claims; notes: (.*?)\.$", text, re.MULTILINE | re.DOTALL)
     expected = []
-    for letter in errata.PAPERS:
-        kinds = Counter(one.kind for one in errata.ERRATA if one.paper == letter)
+    for letter in PAPERS:
+        kinds = Counter(note.kind for note in NOTES if note.paper == letter)
         phrase = ", ".join(f"{kind} {kinds[kind]}" for kind in KINDS if kinds[kind])
         expected.append((letter, str(sum(claim.paper.startswith(letter) for claim in all_claims())), phrase))
     assert counted == expected
 
 
-def test_errata_are_numbered_and_have_a_paper():
-    assert [one.number for one in errata.ERRATA] == list(range(1, 63))
-    assert all(one.paper in errata.PAPERS and one.place and one.printed and one.right for one in errata.ERRATA)
-    assert errata.erratum(17).place == "Table 2"
-    assert str(errata.erratum(8)).startswith("E8 (formula). A, Algorithm 1. Printed: ")
-    with pytest.raises(ValueError, match=r"number: .*got 63"):
-        errata.erratum(63)
-    for line, one in zip(markdown_errata().splitlines()[2:], errata.ERRATA, strict=True):
-        assert cells(line) == [
-            f"E{one.number}", f"{one.paper}, {one.place}", one.kind, one.printed, one.right, one.note,
-        ]  # fmt: skip
-
-
 @pytest.mark.parametrize("file", ["docs/CHANGELOG.md", "docs/paper/paper.md"])
 def test_pages_count_the_notes_by_class(file):
     text = " ".join((ROOT / file).read_text().split())
-    assert errata.count_by_kind() in text
+    assert count_by_kind() in text
     assert not re.search(r"\b\d+ errata", text)
 
 
-def test_every_note_has_a_class():
-    assert {one.kind for one in errata.ERRATA} == set(KINDS)
-    counts = [int(number) for number in re.findall(r"\d+", errata.count_by_kind())]
-    assert sum(counts) == len(errata.ERRATA)
-
-
-def test_every_claim_has_a_place():
+def test_every_claim_has_a_place_on_the_page_of_papers():
     found = [claim for letter, places in PLACES.items() for place in places for claim in claims_at(letter, place)]
-    claims = [c for c in all_claims() if c.form != "control"]
+    claims, page = [c for c in all_claims() if c.form != "control"], papers_page()
     assert sorted((c.name, c.form) for c in found) == sorted((c.name, c.form) for c in claims)
-    assert all(as_text(claim.name) in PAPERS for claim in claims)
+    assert all(as_text(claim.name) in page for claim in claims)
 
 
 PARTS_OF_PAPERS = {  # every theorem, lemma, algorithm, example, figure, footnote and numbered equation of the papers
@@ -116,54 +112,36 @@ PARTS_OF_PAPERS = {  # every theorem, lemma, algorithm, example, figure, footnot
 
 @pytest.mark.parametrize("letter", "ABCDE")
 def test_every_part_of_the_papers_has_a_row(letter):
-    keys = {key.strip().lower() for place in PLACES[letter] for key in place.where.split(",")}
+    keys = {key for place in PLACES[letter] for key in place.keys}
     for kind, numbers in PARTS_OF_PAPERS[letter].items():
         numbers = range(1, numbers + 1) if isinstance(numbers, int) else numbers
         assert [f"{kind} {n}" for n in numbers if f"{kind} {n}".strip().lower() not in keys] == []
 
 
-STUDY_MODULES = {location.split(":")[0] for location in STUDIES.values()}
-
-
-def is_study(name: str) -> bool:
-    """Whether a name is the module of a study, or something in a module of a study's figures or theory."""
-    module = f"benchmarks.{name}"
-    while importlib.util.find_spec(module.rpartition(".")[0]).submodule_search_locations is None:
-        module = module.rpartition(".")[0]
-    return module in STUDY_MODULES or module.endswith(("_figures", "_theory"))
-
-
 def test_every_row_has_a_claim_a_study_or_a_test_or_says_why_not():
-    for letter in PLACES:
-        for place in PLACES[letter]:
-            studies = [name for name in studies_of(place) if is_study(name)]
-            shown = bool(claims_at(letter, place) or studies or place.tests)
+    for letter, places in PLACES.items():
+        for place in places:
+            shown = bool(claims_at(letter, place) or studies_of(place) or place.tests)
             assert shown != bool(place.reason), place.where
 
 
 def test_named_studies_and_tests_exist():
-    """Helpers of a study are no study."""
-    places = [place for letter in PLACES for place in PLACES[letter]]
-    for place in places:
-        assert all((ROOT / defining_file(name)).exists() for name in studies_of(place))
+    for place in (place for places in PLACES.values() for place in places):
+        assert all((ROOT / defining_file(name)).exists() for name in place.names)
         for file, function in named_tests(place):
             assert f"\ndef {function}(" in (ROOT / "tests" / file).read_text(), function
-    assert is_study("papers.studies.variance")
-    assert is_study("papers.studies.multikernel_figures.running")
-    assert not is_study("papers.studies.multikernel_runs.scaled")
 
 
 def test_defining_file_returns_the_file_of_a_name():
-    assert defining_file("learners.NoisyKernel") == Path("jaxonline/learners/kernels/noisy_kernel.py")
+    assert defining_file("learners.NoisyKernel").parts[:2] == ("jaxonline", "learners")
     assert defining_file("losses") == Path("jaxonline/losses")
-    assert (
-        defining_file("kernels.radial.Cauchy") == defining_file("kernels.radial") == Path("jaxonline/kernels/radial.py")
-    )
+    assert defining_file("papers.studies.variance") == Path("benchmarks/papers/studies/variance.py")
+    assert importlib.util.find_spec("benchmarks.papers.studies.variance") is not None
     with pytest.raises(AttributeError):
         defining_file("learners.Nobody")
 
 
-@pytest.mark.parametrize("text", [CLAIMS, PAPERS], ids=["claims", "papers"])
+@pytest.mark.parametrize("text", [claims_page(stored_rows()), papers_page()], ids=["claims", "papers"])
 def test_links_have_targets(text):
     links = re.findall(r"\]\(([^)#]+)\)", text)
     inside = [link for link in links if "://" not in link and link not in ("claims.md", "papers.md")]
