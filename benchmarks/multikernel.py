@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from benchmarks._workload import Workload, command, is_installed
-from benchmarks.papers.engines.kernel_forecasts import expert_forecasts
+from benchmarks.papers.engines.kernels import expert_forecasts
 from jaxonline.estimators.dictionary import Dictionary
 
 N, M, D, T = 76, 100, 5, 640

@@ -6,9 +6,16 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from benchmarks.papers.published.non_stationary_arms import BEST, REWARDS
-from benchmarks.papers.published.skewed_runs import mean_regret, skewed_runs_sentences
-from benchmarks.papers.published.statements import Statement, statements_table, verdict_sentences
+from benchmarks.papers.published.statements import (
+    Statement,
+    final_regrets,
+    less_regret,
+    mean_regret,
+    regret_rows,
+    statements_table,
+    verdict_sentences,
+)
+from benchmarks.papers.studies import figures
 from jaxonline.comparators import BestOfEachRound
 from jaxonline.environments import SwitchingArms
 from jaxonline.feedback import Bandit
@@ -16,11 +23,19 @@ from jaxonline.game import Game, PseudoRegret
 from jaxonline.learners import EXP3, UCB1, DiscountedUCB, FixedShare, SlidingWindowUCB
 from jaxonline.losses import ArmLoss
 from jaxonline.results import Result
+from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import Interval, Number, Table, Text
 from jaxonline.simulation.measures import Pulls
 from jaxonline.study import Context, Report, Study
 
+REWARDS = ((0.5, 0.3, 0.4), (0.5, 0.3, 0.9), (0.5, 0.3, 0.4))  # mean rewards of the arms in the three segments
+BEST = 0, 2, 0  # best arm of each segment
 UCB, DISCOUNTED, WINDOW, EXPONENTIAL = "UCB1", "D-UCB", "SW-UCB", "EXP3.S"
+STYLES = dict(zip((UCB, DISCOUNTED, WINDOW, EXPONENTIAL), ((COLOURS[i], "-") for i in (0, 3, 1, 4)), strict=True))
+COLUMNS = (
+    Text("learner"), Interval("regret", "regret\n(95 %)", "{:.1f}"),
+    *(Number(f"segment_{i}", f"% best arm,\nsegment {i}", "{:.1f}") for i in (1, 2, 3)),
+)  # fmt: skip
 
 
 class NonStationary(Study):
@@ -40,8 +55,8 @@ class NonStationary(Study):
         title = f"{self.runs:,} runs of {self.rounds:,} rounds, regret against the best arm of each round"
         return Report(
             {"statements": verdicts, "regrets": Table(title, self.rows(result), COLUMNS)},
-            {"figure": lambda: self._plot(result)},
-            [*verdict_sentences(verdicts.rows), *skewed_runs_sentences({"three arms": result})],
+            {"figure": lambda: self.plot(result)},
+            verdict_sentences(verdicts.rows, {"three arms": result}),
             {"result": result},
         )
 
@@ -70,31 +85,24 @@ class NonStationary(Study):
 
     def statements(self, result: Result) -> list[Statement]:
         """Return the statements of the paper with the regrets at the horizon."""
-        regrets = {name: np.asarray(result.regret[i, :, -1]) for i, name in enumerate(result.learners)}
         shares = dict(zip(result.learners, self.best_arm_shares(result)[:, :, 1], strict=True))
         pairs = [(first, second) for first in (DISCOUNTED, WINDOW) for second in (UCB, EXPONENTIAL)]
+        claims = {
+            (
+                WINDOW,
+                DISCOUNTED,
+            ): "SW-UCB has less regret than D-UCB (in the paper a little less; the size is not checked)."
+        }
         return [
-            *(
-                Statement(
-                    "Simulations", f"{first} has less regret than {second}.", "memory",
-                    f"difference of the regrets, {first} - {second}", {"": regrets[first] - regrets[second]}, high=0.0,
-                )
-                for first, second in pairs
-            ),
-            Statement(
-                "Simulations",
-                "SW-UCB has less regret than D-UCB (in the paper a little less; the size is not checked).", "memory",
-                "difference of the regrets, SW-UCB - D-UCB", {"": regrets[WINDOW] - regrets[DISCOUNTED]}, high=0.0,
-            ),
+            *(less_regret("Simulations", "memory", *pair, {"": final_regrets(result)}, claims.get(pair, ""))
+              for pair in (*pairs, (WINDOW, DISCOUNTED))),
             Statement(
                 "Simulations", "SW-UCB finds the new best arm of the second segment faster than UCB1.", "memory",
                 "difference of the shares of its pulls in the segment, SW-UCB - UCB1",
                 {"": shares[WINDOW] - shares[UCB]}, low=0.0,
             ),
-            Statement(
-                "Simulations", "In a second experiment two arms change slowly and periodically.", "memory",
-                reason="We do not know its parameters.",
-            ),
+            Statement("Simulations", "In a second experiment two arms change slowly and periodically.", "memory",
+                      reason="We do not know its parameters."),
         ]  # fmt: skip
 
     def best_arm_shares(self, result: Result) -> np.ndarray:
@@ -107,23 +115,35 @@ class NonStationary(Study):
 
     def rows(self, result: Result) -> list[dict[str, Any]]:
         """Return a row for each policy: regret, and shares of pulls of the best arm in the segments, in per cent."""
-        regret, shares = mean_regret(result), 100 * self.best_arm_shares(result).mean(axis=1)
+        shares = 100 * self.best_arm_shares(result).mean(axis=1)
         return [
-            {
-                "learner": name, "regret": float(regret.mean[i, -1]), "regret_low": float(regret.low[i, -1]),
-                "regret_high": float(regret.high[i, -1]),
-                **{f"segment_{j + 1}": float(share) for j, share in enumerate(shares[i])},
-            }
-            for i, name in enumerate(result.learners)
-        ]  # fmt: skip
+            row | {f"segment_{j + 1}": float(share) for j, share in enumerate(own)}
+            for row, own in zip(regret_rows(result), shares, strict=True)
+        ]
 
-    def _plot(self, result: Result) -> Any:
-        from benchmarks.papers.published.non_stationary_figure import plot_changes
-
-        return plot_changes(self.starts, result)
-
-
-COLUMNS = (
-    Text("learner"), Interval("regret", "regret\n(95 %)", "{:.1f}"),
-    *(Number(f"segment_{i}", f"% best arm,\nsegment {i}", "{:.1f}") for i in (1, 2, 3)),
-)  # fmt: skip
+    def plot(self, result: Result) -> Any:
+        """Draw mean rewards, the regret with 95 % bands, and the shares of the best arm between recorded rounds."""
+        title = "Garivier and Moulines (2011), abrupt changes"
+        figure, ((rewards, regret, best),) = figures.panels(1, 3, (12.5, 4.1), title)
+        edges = [0, *self.starts, int(result.rounds[-1])]
+        for arm, (means, line) in enumerate(zip(zip(*REWARDS, strict=True), ("-", "--", ":"), strict=True)):
+            rewards.stairs(means, edges, color="0.2", ls=line, lw=1.8, baseline=None, label=f"arm {arm + 1}")
+        rewards.set_ylim(0, 1)
+        pulls = np.asarray(result.measures["pulls"]).mean(axis=1)  # learners, rounds, arms
+        segment = np.searchsorted(self.starts, result.rounds, side="right")
+        recent = np.diff(pulls, axis=1, prepend=0) / np.diff(result.rounds, prepend=0)[:, None]
+        shares = recent[:, np.arange(len(segment)), np.asarray(BEST)[segment]]
+        middles = (result.rounds + np.concatenate([[0], result.rounds[:-1]])) / 2
+        figures.plot_bands(regret, result.rounds, mean_regret(result), result.learners, STYLES)
+        for name, share in zip(result.learners, shares, strict=True):
+            best.plot(middles, 100 * share, color=STYLES[name][0], lw=1.3)
+        for axes in (regret, best):
+            for start in self.starts:
+                axes.axvline(start, **figures.FAINT)
+            axes.set_ylim(bottom=0)
+        figures.legend(rewards)
+        figures.legend(regret, loc="upper left")
+        figures.finish(rewards, "round", "mean reward", "The three arms")
+        figures.finish(regret, "round", "regret", "Regret against the best arm of each round")
+        figures.finish(best, "round", "% of pulls", "Pulls of the best arm between recorded rounds")
+        return figure

@@ -20,11 +20,11 @@ from jaxtyping import Array, Float, Key
 from pydantic import Field
 
 from benchmarks.papers.claims import PrintedKnownCovariance
-from benchmarks.papers.studies.impossibility_figure import plot_impossibility
+from benchmarks.papers.studies import figures
 from jaxonline import estimators, kernels, learners, losses
 from jaxonline.comparators import L2Ball
 from jaxonline.environments import DataStream
-from jaxonline.environments.adversaries import indistinguishable_pair, unavoidable_regret
+from jaxonline.environments.adversaries import NOISELESS_MULTIPLES, indistinguishable_pair, unavoidable_regret
 from jaxonline.estimators import NaiveCopy
 from jaxonline.game import Entrant, Game, play
 from jaxonline.learners import InverseSqrt
@@ -50,6 +50,7 @@ _COMPARED = "one copy", "two copies"  # learners whose hypotheses are compared b
 _BLOCK_RUNS = 128  # two blocks for the default number of runs, one for each of two cores
 _SEGMENTS = 80  # of the horizon; recorded rounds are ends of segments
 _ADAM = optax.adam(1.0)
+MARKERS = "ovs^D<P>X"  # of learners in the plane of the two regrets
 
 
 class Impossibility(Study):
@@ -100,7 +101,7 @@ class Impossibility(Study):
         results = {world: compared.result for world, compared in worlds.items()}
         return Report(
             {"table": Table(title, rows)},
-            {"figure": lambda: plot_impossibility(results, kinds, KIND_COLOURS, unavoidable, OTHER)},
+            {"figure": lambda: plot_impossibility(worlds, rows, unavoidable)},
             [
                 RULE,
                 *(_sentence(name, test) for name, test in alike.items()),
@@ -267,6 +268,67 @@ GROWTHS = (
     *(Interval(f"{world}_slope", world.replace("_", "\n"), "{:.2f}") for world in WORLDS),
     Text("verdict"),
 )
+
+
+@ignore_skewness_warnings()
+def plot_impossibility(
+    worlds: Mapping[str, ComparisonResult], rows: Sequence[Mapping[str, Any]], unavoidable: float
+) -> Any:
+    """Plot regret against rounds in both worlds, final regrets, and the regrets that one copy cannot reach."""
+    first = worlds[WORLDS[0]].result
+    title = (
+        "Two worlds in which one noisy copy has the same distribution: regret against linear predictors, "
+        f"{len(first.runs):,} runs of {first.rounds[-1]:,} rounds\n95 % intervals; above, bands that are simultaneous "
+        "over rounds"
+    )
+    figure, panels = figures.panels(2, 2, (14.5, 11.0), title)
+    above, (dots, plane) = panels
+    colours = {row["learner"]: KIND_COLOURS[row["kind"]] for row in rows}
+    rounds = np.asarray(first.rounds, float)
+    titles = "without noise: x is 3e or -e, and so is every copy", "with noise: x is e, a copy of it is 3e or -e"
+    for axes, title, world in zip(above, titles, WORLDS, strict=True):
+        bands = worlds[world].result.bands()
+        bands = bands._replace(**{  # a logarithmic axis has no regrets of 0 or less
+            end: np.where(getattr(bands, end) > 0, getattr(bands, end), np.nan) for end in ("mean", "low", "high")
+        })  # fmt: skip
+        styles = {name: (colour, "-") for name, colour in colours.items()}
+        figures.plot_bands(axes, rounds, bands, colours, styles, label=None, alpha=0.2)
+        axes.plot(rounds, unavoidable * rounds, "k--", lw=1.3, label=f"unavoidable in one world: {unavoidable:.3f} t")
+        axes.plot(rounds, unavoidable * np.sqrt(rounds * rounds[0]), label="slope 1/2", **figures.FAINT)
+        figures.finish(axes, "round", "regret", title, log="xy")
+    for kind in dict.fromkeys(row["kind"] for row in rows):
+        above[0].plot([], [], color=KIND_COLOURS[kind], lw=2, label=kind)
+    figures.legend(above[0], loc="upper left")
+    for world, face in zip(WORLDS, ("white", None), strict=True):
+        for i, row in enumerate(rows):
+            ends = [[abs(row[f"{world}_{end}"] - row[world])] for end in ("low", "high")]
+            colour = colours[row["learner"]]
+            label = world.replace("_", " ") if i == 0 else None
+            dots.errorbar(row[world], i, xerr=ends, fmt="o", color=colour, mfc=face or colour, capsize=2, label=label)
+    dots.axvline(unavoidable, color="black", ls="--", lw=1.3, label=f"unavoidable: {unavoidable:.3f}")
+    dots.set_yticks(range(len(rows)), [row["learner"] for row in rows], fontsize=9)
+    dots.invert_yaxis()
+    figures.finish(
+        dots, "regret a round at the horizon", title="final regret in both worlds; the theorem bounds the larger"
+    )
+    figures.legend(dots)
+    # With one copy and mean hypothesis m, the regrets a round are at least F1(m) and F2(m).
+    w, limit = np.linspace(0.2, 1.0, 200), 0.78
+    least = np.mean([(multiple * w - 1) ** 2 for multiple in NOISELESS_MULTIPLES], axis=0) - 0.8, (w - 1) ** 2
+    plane.fill_between(np.append(least[0], limit), np.append(least[1], 0.0), color="0.9", lw=0, zorder=0,
+                       label="out of reach for linear predictors with one copy")  # fmt: skip
+    plane.plot(*least, "k", lw=1.3)
+    plane.plot(unavoidable, unavoidable, "k*", ms=12, label=f"least larger regret: {unavoidable:.3f}")
+    linear = [row for row in rows if row["kind"] != OTHER]
+    for i, row in enumerate(linear):
+        plane.plot(*(row[world] for world in WORLDS), MARKERS[i % len(MARKERS)], color=colours[row["learner"]], ms=7,
+                   alpha=0.85, label=row["learner"])  # fmt: skip
+    figures.finish(
+        plane, "regret a round without noise", "regret a round with noise", "trade-off between the two worlds"
+    )
+    plane.set(xlim=(-0.03, limit), ylim=(-0.03, limit), aspect="equal")
+    figures.legend(plane, loc="center left", bbox_to_anchor=(1.02, 0.5), fontsize=8)
+    return figure
 
 
 def _sentence(name: str, alike: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ import pytest
 from tiers import some
 
 import jaxonline as jo
-from benchmarks.papers.engines.expert_sequences import aggregate, play_sequence
+from benchmarks.papers.engines.kernels import aggregate, play_sequence
 from jaxonline.estimators.dictionary import Dictionary
 from jaxonline.learners import OMKLGF
 from jaxonline.learners.experts.aggregating import Aggregating

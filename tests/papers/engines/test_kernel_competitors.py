@@ -7,7 +7,7 @@ import pytest
 from references.vaw_equations import normal_equations
 
 import jaxonline as jo
-from benchmarks.papers.engines.kernel_competitors import (
+from benchmarks.papers.engines.kernels import (
     budgeted_forecasts,
     exact_forecasts,
     nystroem_forecasts,

@@ -7,8 +7,8 @@ from tiers import some
 from vaw_equations import normal_equations, sequence
 
 import jaxonline as jo
-from benchmarks.papers.engines import kernel_forecasts
-from benchmarks.papers.engines.kernel_forecasts import expert_forecasts
+from benchmarks.papers.engines import kernels
+from benchmarks.papers.engines.kernels import expert_forecasts
 from jaxonline.estimators.dictionary import Dictionary
 from jaxonline.learners.linear.vaw import VAW
 
@@ -22,10 +22,10 @@ from jaxonline.learners.linear.vaw import VAW
 )
 def test_expert_forecasts_equal_single_forecasts(x64, monkeypatch, N, cores, shapes):
     """In jobs of one shape, turns and kernels that are played at once; the last one is filled up with the first."""
-    monkeypatch.setattr(kernel_forecasts, "default_threads", lambda: cores)
-    played, play = [], kernel_forecasts._forecast_batches
+    monkeypatch.setattr(kernels, "default_threads", lambda: cores)
+    played, play = [], kernels._forecast_batches
     monkeypatch.setattr(
-        kernel_forecasts, "_forecast_batches", lambda part, *rest: played.append(part) or play(part, *rest)
+        kernels, "_forecast_batches", lambda part, *rest: played.append(part) or play(part, *rest)
     )
     X, y = sequence(50, 3)
     dictionary = Dictionary(np.random.default_rng(1).normal(size=(N, 4, 3)))

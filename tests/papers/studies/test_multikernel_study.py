@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from tiers import some
 
-from benchmarks.papers.engines.kernel_forecasts import expert_forecasts
-from benchmarks.papers.engines.vaw_blocks import forecast
+from benchmarks.papers.engines.kernels import expert_forecasts
+from benchmarks.papers.engines.kernels import forecast
 from benchmarks.papers.studies.multikernel import MultiKernelTable, parse_seeds
 from benchmarks.papers.studies.multikernel_competitors import mean_kernel
 from benchmarks.papers.studies.multikernel_runs import printed, run_set, scaled
