@@ -8,24 +8,13 @@ import numpy as np
 from pydantic import Field
 from scipy import special
 
-from benchmarks.papers.published.statements import (
-    Regrets,
-    Statement,
-    less_regret,
-    statements_table,
-    verdict_sentences,
-)
+import jaxonline as jo
+from benchmarks.papers.published import statements as published
+from benchmarks.papers.published.statements import Regrets, Statement
 from benchmarks.papers.studies import figures
-from jaxonline.comparators import BestArm
-from jaxonline.environments import GaussianArms
-from jaxonline.feedback import Bandit
-from jaxonline.game import Game, PseudoRegret
-from jaxonline.learners import MOSS, AsymptoticUCB, ExploreThenCommit, FixedConfidenceUCB, GaussianThompson
-from jaxonline.losses import ArmLoss
 from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import Interval, Number, Table, Text
 from jaxonline.results.statistics import mean_over_runs
-from jaxonline.simulation.sweeps import sweep
 from jaxonline.study import Context, Report, Study
 from jaxonline.study.study import Items, Positive
 
@@ -65,7 +54,7 @@ class BanditAlgorithms(Study):
             by_arms = many_arms_regrets(part("many arms"), self.arms, self.runs)
             thompson = thompson_regrets(part("Thompson sampling"), self.thompson_runs)
         statements = book_statements(self.rounds, by_gap, by_arms, thompson)
-        verdicts = statements_table("Statements of the book", statements)
+        verdicts = published.statements_table("Statements of the book", statements)
         gaps, arms = self.rows(by_gap), _regret_rows("arms", by_arms)
         means = _regret_rows("gap", {THOMPSON_GAP: thompson})
         tables = {
@@ -77,7 +66,7 @@ class BanditAlgorithms(Study):
         return Report(
             tables,
             {"figure": lambda: self.plot(gaps, arms, thompson)},
-            verdict_sentences(verdicts.rows),
+            published.verdict_sentences(verdicts.rows),
             shown=[tables[name] for name in ("statements", "arms", "thompson")],
         )
 
@@ -208,10 +197,10 @@ def gaussian_policies(n_rounds: int) -> dict[str, Any]:
     Theorem 36.3.
     """
     return {
-        UCB: FixedConfidenceUCB.over_horizon(n_rounds),
-        ASYMPTOTIC: AsymptoticUCB(),
-        MINIMAX: MOSS(n_rounds, exploration=4.0),
-        THOMPSON: GaussianThompson(1.0, prior_mean=-1e7, prior_std=1e6),
+        UCB: jo.learners.FixedConfidenceUCB.over_horizon(n_rounds),
+        ASYMPTOTIC: jo.learners.AsymptoticUCB(),
+        MINIMAX: jo.learners.MOSS(n_rounds, exploration=4.0),
+        THOMPSON: jo.learners.GaussianThompson(1.0, prior_mean=-1e7, prior_std=1e6),
     }
 
 
@@ -221,7 +210,7 @@ def regrets_by_gap(context: Context, gaps: Sequence[float], runs: int, rounds: i
     with context.parts(len(gaps)) as part:
         for gap in gaps:
             pulls = {TUNED: commitment(gap, rounds), **COMMITMENTS}
-            commitments = sweep({name: ExploreThenCommit(float(m)) for name, m in pulls.items()})
+            commitments = jo.sweep({name: jo.learners.ExploreThenCommit(float(m)) for name, m in pulls.items()})
             learners = {"ETC": commitments, **gaussian_policies(rounds)}
             values = _final_regrets(part(f"gap {gap:g}"), [0.0, gap], learners, runs, rounds)
             regrets[gap] = dict(zip((*pulls, *list(learners)[1:]), values, strict=True))
@@ -253,8 +242,7 @@ def thompson_regrets(context: Context, runs: int) -> Regrets:
 
 def _final_regrets(context: Context, means: list[float], learners: dict[str, Any], runs: int, rounds: int) -> Any:
     """Return the pseudo-regrets at the horizon [learners, runs]."""
-    game = Game(GaussianArms(means), Bandit(), loss=ArmLoss(), regret=PseudoRegret())
-    result = context.simulate(game, learners, n_runs=runs, n_rounds=rounds, comparator=BestArm(), record_at=[rounds])
+    result = published.play(context, jo.environments.GaussianArms(means), learners, runs, rounds, record_at=[rounds])
     return np.asarray(result.regret[..., -1])
 
 
@@ -273,7 +261,10 @@ def _regret_rows(key: str, regrets: Mapping[Any, Regrets]) -> list[dict[str, Any
 
 
 def book_statements(
-    n_rounds: int, by_gap: Mapping[float, Regrets], by_arms: Mapping[int, Regrets], thompson: Regrets
+    n_rounds: int,
+    by_gap: Mapping[float, Regrets],
+    by_arms: Mapping[int, Regrets],
+    thompson: Regrets,
 ) -> list[Statement]:
     """Return the statements of the book with the measured regrets."""
 
@@ -322,7 +313,7 @@ def book_statements(
             "Experiment 36.1", "The regret of Thompson sampling is 29.9 (we allow 5 %).", "text", "regret",
             {"": thompson[THOMPSON]}, **{end: PUBLISHED_THOMPSON * share for end, share in within.items()},
         ),
-        less_regret("Experiment 36.1", "text", THOMPSON, UCB, {"": thompson},
+        published.less_regret("Experiment 36.1", "text", THOMPSON, UCB, {"": thompson},
                     "Thompson sampling has less regret than the UCB of chapter 7."),
         Statement(
             "Experiment 36.1", "The regret of AdaUCB is 23.8, and its second moment is smaller than that of Thompson "
@@ -337,4 +328,4 @@ def _many_arms(by_arms: Mapping[int, Regrets]) -> Statement:
     if k <= LARGE_K:
         reason = f"By the leading terms of both regrets k must exceed {LARGE_K}; the largest k played is {k}."
         return Statement("Section 9.2", claim, "text", reason=reason)
-    return less_regret("Section 9.2", "text", MINIMAX, ASYMPTOTIC, {f"k = {k}": by_arms[k]}, claim, more=True)
+    return published.less_regret("Section 9.2", "text", MINIMAX, ASYMPTOTIC, {f"k = {k}": by_arms[k]}, claim, more=True)

@@ -5,29 +5,13 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from benchmarks.papers.published.statements import (
-    Statement,
-    final_regrets,
-    less_regret,
-    mean_regret,
-    regret_rows,
-    statements_table,
-    verdict_sentences,
-)
+import jaxonline as jo
+from benchmarks.papers.published import statements as published
+from benchmarks.papers.published.statements import Statement
 from benchmarks.papers.studies import figures
-from jaxonline.bounds import ucb1
-from jaxonline.comparators import BestArm
-from jaxonline.environments import BernoulliArms
-from jaxonline.feedback import Bandit
-from jaxonline.game import Game, PseudoRegret
-from jaxonline.learners import UCB1, UCB2, EpsilonGreedy, UCB1Tuned
-from jaxonline.losses import ArmLoss
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.results import Result
 from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import Interval, Number, Table, Text
-from jaxonline.simulation.measures import Pulls
-from jaxonline.simulation.sweeps import sweep
 from jaxonline.study import Context, Report, Study
 from jaxonline.study.study import Items, Positive
 
@@ -75,30 +59,29 @@ class FiniteTime(Study):
         with context.parts(len(self.distributions)) as part:
             results = {n: self.play(part(f"distribution {n}"), DISTRIBUTIONS[n]) for n in self.distributions}
         named = {f"distribution {number}": result for number, result in results.items()}
-        verdicts = statements_table("Statements of the paper", self.statements(results))
         title = f"{self.runs:,} runs of {self.rounds:,} rounds"
-        return Report(
-            {"statements": verdicts, "regrets": Table(title, self.rows(results), COLUMNS, group="distribution")},
-            {"figure": lambda: self.plot(results)},
-            verdict_sentences(verdicts.rows, named),
-            named,
-        )
+        regrets = Table(title, self.rows(results), COLUMNS, group="distribution")
+        return published.report(self.statements(results), regrets, lambda: self.plot(results), named)
 
-    def play(self, context: Context, rewards: tuple[float, ...]) -> Result:
+    def play(self, context: Context, rewards: tuple[float, ...]) -> jo.Result:
         """Simulate all learners on arms with the given mean rewards."""
         means, n_arms = 1.0 - np.asarray(rewards), len(rewards)
         gap = float(np.sort(means)[1] - means.min())
-        greedy = {f"c = {c:g}": EpsilonGreedy.decreasing(n_arms, gap, c) for c in self.cs}
-        learners = {FIRST: UCB1(), TUNED: UCB1Tuned(), SECOND: UCB2(self.alpha), GREEDY: sweep(greedy)}
-        game = Game(BernoulliArms(means), Bandit(), loss=ArmLoss(), regret=PseudoRegret())
-        return context.simulate(
-            game, learners, n_runs=self.runs, n_rounds=self.rounds, comparator=BestArm(), measures=[Pulls()],
-            record_at=30, spacing="log",
-        )  # fmt: skip
+        greedy = {f"c = {c:g}": jo.learners.EpsilonGreedy.decreasing(n_arms, gap, c) for c in self.cs}
+        learners = {
+            FIRST: jo.learners.UCB1(),
+            TUNED: jo.learners.UCB1Tuned(),
+            SECOND: jo.learners.UCB2(self.alpha),
+            GREEDY: jo.sweep(greedy),
+        }
+        options = {"measures": [jo.Pulls()], "record_at": 30, "spacing": "log"}
+        return published.play(
+            context, jo.environments.BernoulliArms(means), learners, self.runs, self.rounds, **options
+        )
 
-    def statements(self, results: dict[int, Result]) -> list[Statement]:
+    def statements(self, results: dict[int, jo.Result]) -> list[Statement]:
         """Return the statements of the paper with the regrets at the horizon."""
-        regrets = {number: final_regrets(result) for number, result in results.items()}
+        regrets = {number: published.final_regrets(result) for number, result in results.items()}
         cases = {f"distribution {n}": by_learner for n, by_learner in regrets.items()}
         gaps = {n: max(DISTRIBUTIONS[n]) - np.asarray(DISTRIBUTIONS[n]) for n in results}
         chosen = {n: held_out_greedy(by_learner) for n, by_learner in regrets.items()}
@@ -112,9 +95,9 @@ class FiniteTime(Study):
             return Statement("Section 4", claim, "memory", quantity, values or None, reason=absent, **limit)
 
         return [
-            less_regret("Section 4", "memory", TUNED, FIRST, cases,
+            published.less_regret("Section 4", "memory", TUNED, FIRST, cases,
                         "UCB1-tuned has less regret than UCB1 on every distribution."),
-            less_regret("Section 4", "memory", SECOND, TUNED, cases,
+            published.less_regret("Section 4", "memory", SECOND, TUNED, cases,
                         "UCB2 has more regret than UCB1-tuned on every distribution.", more=True),
             about_greedy(
                 "Epsilon-greedy with the best c has less regret than UCB1-tuned, except on distributions 12 and 14.",
@@ -130,27 +113,32 @@ class FiniteTime(Study):
             ),
             Statement(
                 "Theorem 1", "The regret of UCB1 is below its bound.", "formula", "regret / bound",
-                {f"distribution {n}": by[FIRST] / ucb1(gaps[n], self.rounds) for n, by in regrets.items()}, high=1.0,
+                {f"distribution {n}": by[FIRST] / jo.bounds.ucb1(gaps[n], self.rounds) for n, by in regrets.items()},
+                high=1.0,
             ),
             Statement("Figures", "The curves have the heights of the printed curves.", "memory",
                       reason="The figures could not be read."),
         ]  # fmt: skip
 
-    def rows(self, results: dict[int, Result]) -> list[dict[str, Any]]:
+    def rows(self, results: dict[int, jo.Result]) -> list[dict[str, Any]]:
         """Return the rows by distribution and learner: regret and share of pulls of the best arm, at the horizon."""
         return [
             {"distribution": number} | row | {"best_arm": 100 * float(share[-1])}
             for number, result in results.items()
-            for row, share in zip(regret_rows(result), best_arm_shares(result), strict=True)
+            for row, share in zip(published.regret_rows(result), best_arm_shares(result), strict=True)
         ]
 
-    def plot(self, results: dict[int, Result]) -> Any:
+    def plot(self, results: dict[int, jo.Result]) -> Any:
         """Draw for each distribution the share of pulls of the best arm, and the regret with 95 % bands."""
         columns, title = len(results), "Auer, Cesa-Bianchi and Fischer (2002), section 4"
         size = max(2.15 * columns, 5.0), 5.6
         figure, (above, below) = figures.panels(2, columns, size, title, sharex=True, sharey="row")
         for (number, result), upper, lower in zip(results.items(), above, below, strict=True):
-            shares, regret, regrets = best_arm_shares(result), mean_regret(result), final_regrets(result)
+            shares, regret, regrets = (
+                best_arm_shares(result),
+                published.mean_regret(result),
+                published.final_regrets(result),
+            )
             greedy = sorted((name for name in regrets if name not in STYLES), key=lambda name: regrets[name].mean())
             styles = STYLES | {greedy[-1]: WORST, greedy[0]: BEST}  # of epsilon-greedy, the best and the worst c
             labels = dict(zip(styles, (*STYLES, f"{GREEDY}, worst c", f"{GREEDY}, best c"), strict=False))
@@ -167,7 +155,7 @@ class FiniteTime(Study):
         return figure
 
 
-def best_arm_shares(result: Result) -> np.ndarray:
+def best_arm_shares(result: jo.Result) -> np.ndarray:
     """Return the mean share of pulls of arm 0, the best one, after each recorded round [learners, rounds]."""
     return np.asarray(result.measures["pulls"])[..., 0].mean(axis=1) / result.rounds
 

@@ -9,16 +9,18 @@ outside the range, memory may be wrong, so the claim is not checkable.
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+import jaxonline as jo
 from jaxonline.results import Result
 from jaxonline.results.report.tables import Interval, Table, Text
 from jaxonline.results.statistics import Estimate, mean_over_runs
 from jaxonline.results.statistics.estimates import learners_with_skewed_runs
 from jaxonline.results.statistics.skew_corrected import SkewCorrected
+from jaxonline.study import Context, Report
 from jaxonline.study.comparison import format_places, ignore_skewness_warnings
 
 AGREES, DIFFERS, UNDECIDED, NOT_CHECKABLE = "agrees", "differs", "undecided", "not checkable"
@@ -132,6 +134,21 @@ def less_regret(
     claim = claim or f"{first} has less regret than {second}."
     values = {case: regrets[first] - regrets[second] for case, regrets in cases.items()}
     return Statement(place, claim, origin, f"difference of the regrets, {first} - {second}", values, **limit)
+
+
+def play(context: Context, arms: Any, learners: Mapping[str, Any], runs: int, rounds: int, **options: Any) -> Result:
+    """Simulate learners of a stochastic bandit; by default, the comparator is the best arm."""
+    game = jo.Game(arms, jo.Bandit(), loss=jo.losses.ArmLoss(), regret=jo.game.PseudoRegret())
+    return context.simulate(game, learners, n_runs=runs, n_rounds=rounds, **{"comparator": jo.BestArm()} | options)
+
+
+def report(
+    statements: Sequence[Statement], regrets: Table, plot: Callable[[], Any], results: Mapping[str, Result]
+) -> Report:
+    """Return the report of a study: statements with verdicts, regrets, a figure, and the results."""
+    verdicts = statements_table("Statements of the source", statements)
+    sentences = verdict_sentences(verdicts.rows, results)
+    return Report({"statements": verdicts, "regrets": regrets}, {"figure": plot}, sentences, results)
 
 
 def final_regrets(result: Result, t: int | None = None) -> dict[str, np.ndarray]:

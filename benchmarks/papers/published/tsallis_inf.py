@@ -6,23 +6,10 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from benchmarks.papers.published.statements import (
-    Statement,
-    final_regrets,
-    less_regret,
-    mean_regret,
-    regret_rows,
-    statements_table,
-    verdict_sentences,
-)
+import jaxonline as jo
+from benchmarks.papers.published import statements as published
+from benchmarks.papers.published.statements import Statement
 from benchmarks.papers.studies import figures
-from jaxonline.comparators import BestArm
-from jaxonline.environments import BernoulliArms, SwitchingArms
-from jaxonline.feedback import Bandit
-from jaxonline.game import Game, PseudoRegret
-from jaxonline.learners import EXP3, UCB1, BernoulliThompson, TsallisINF
-from jaxonline.losses import ArmLoss
-from jaxonline.results import Result
 from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import Interval, Number, Table, Text
 from jaxonline.study import Context, Report, Study
@@ -43,19 +30,19 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def stochastic_arms(n_arms: int, gap: float) -> BernoulliArms:
+def stochastic_arms(n_arms: int, gap: float) -> jo.environments.BernoulliArms:
     """Return arms with the mean losses (1 - gap) / 2 and (1 + gap) / 2."""
-    return BernoulliArms([0.5 - gap / 2, *[0.5 + gap / 2] * (n_arms - 1)])
+    return jo.environments.BernoulliArms([0.5 - gap / 2, *[0.5 + gap / 2] * (n_arms - 1)])
 
 
-def adversarial_arms(n_arms: int, gap: float, n_rounds: int) -> SwitchingArms:
+def adversarial_arms(n_arms: int, gap: float, n_rounds: int) -> jo.environments.SwitchingArms:
     """Return arms whose mean losses are 0 and gap in odd phases, 1 - gap and 1 in even phases."""
     starts, n = [], 0
     while (start := (starts[-1] if starts else 1) + math.floor(GROWTH**n)) <= n_rounds:
         starts.append(start)
         n += 1
     low, high = ([base, *[base + gap] * (n_arms - 1)] for base in (0.0, 1.0 - gap))
-    return SwitchingArms([low if phase % 2 == 0 else high for phase in range(len(starts) + 1)], starts)
+    return jo.environments.SwitchingArms([low if phase % 2 == 0 else high for phase in range(len(starts) + 1)], starts)
 
 
 class TsallisExperiments(Study):
@@ -74,48 +61,43 @@ class TsallisExperiments(Study):
     def run(self, context: Context) -> Report:
         with context.parts(2) as part:
             results = {name: self.play(part(name), name) for name in (STOCHASTIC, ADVERSARIAL)}
-        verdicts = statements_table("Statements of the paper", self.statements(results))
         rows = [row for name, result in results.items() for row in self.rows(name, result)]
         title = f"{self.runs:,} runs of {self.rounds:,} rounds, K = {self.arms}, gap {self.gap:g}"
-        return Report(
-            {"statements": verdicts, "regrets": Table(title, rows, COLUMNS, group="losses")},
-            {"figure": lambda: self.plot(results)},
-            verdict_sentences(verdicts.rows, results),
-            results,
-        )
+        regrets = Table(title, rows, COLUMNS, group="losses")
+        return published.report(self.statements(results), regrets, lambda: self.plot(results), results)
 
     @property
     def early(self) -> int:
         """The round from which growth is measured."""
         return max(1, self.rounds // SPAN)
 
-    def play(self, context: Context, losses: str) -> Result:
+    def play(self, context: Context, losses: str) -> jo.Result:
         """Simulate the learners on stochastic or on adversarial losses."""
         learners = {
-            REDUCED: TsallisINF(), WEIGHTED: TsallisINF("importance_weighted"),
-            EXPONENTIAL: EXP3.over_horizon(self.arms, self.rounds), UCB: UCB1(), THOMPSON: BernoulliThompson(),
-        }  # fmt: skip
+            REDUCED: jo.learners.TsallisINF(),
+            WEIGHTED: jo.learners.TsallisINF("importance_weighted"),
+            EXPONENTIAL: jo.learners.EXP3.over_horizon(self.arms, self.rounds),
+            UCB: jo.learners.UCB1(),
+            THOMPSON: jo.learners.BernoulliThompson(),
+        }
         arms: Any = stochastic_arms(self.arms, self.gap)
         if losses == ADVERSARIAL:
             arms = adversarial_arms(self.arms, self.gap, self.rounds)
-        game = Game(arms, Bandit(), loss=ArmLoss(), regret=PseudoRegret())
         recorded = np.geomspace(max(1, self.rounds / 1000), self.rounds, 40).round().astype(int)
-        return context.simulate(
-            game, learners, n_runs=self.runs, n_rounds=self.rounds, comparator=BestArm(),
-            record_at=sorted({*recorded.tolist(), self.early, self.rounds}),
-        )  # fmt: skip
+        record_at = sorted({*recorded.tolist(), self.early, self.rounds})
+        return published.play(context, arms, learners, self.runs, self.rounds, record_at=record_at)
 
-    def statements(self, results: dict[str, Result]) -> list[Statement]:
+    def statements(self, results: dict[str, jo.Result]) -> list[Statement]:
         """Return the statements of the paper with the regrets at the horizon and at an eighth of it."""
-        final = {losses: final_regrets(result, self.rounds) for losses, result in results.items()}
-        early = final_regrets(results[ADVERSARIAL], self.early)
+        final = {losses: published.final_regrets(result, self.rounds) for losses, result in results.items()}
+        early = published.final_regrets(results[ADVERSARIAL], self.early)
         bound = 4 * math.sqrt(self.arms * self.rounds) + 1
 
         def less(losses: str, second: str, first: str = REDUCED) -> Statement:
             origin: Any = "memory" if {first, second} & {WEIGHTED} or first == THOMPSON else "text"
             place = "Abstract" if origin == "text" else "Experiments"
             claim = f"On {losses} losses {first} has less regret than {second}."
-            return less_regret(place, origin, first, second, {"": final[losses]}, claim)
+            return published.less_regret(place, origin, first, second, {"": final[losses]}, claim)
 
         def growth(name: str, exponent: float) -> dict[str, np.ndarray]:
             return {name: final[ADVERSARIAL][name] - SPAN**exponent * early[name]}
@@ -141,20 +123,20 @@ class TsallisExperiments(Study):
                       reason="Broad and EXP3++ are not in this package."),
         ]  # fmt: skip
 
-    def rows(self, losses: str, result: Result) -> list[dict[str, Any]]:
+    def rows(self, losses: str, result: jo.Result) -> list[dict[str, Any]]:
         """Return a row for each learner, with its regret and the growth exponent of the mean regret."""
-        early = final_regrets(result, self.early)
+        early = published.final_regrets(result, self.early)
         return [
             {"losses": losses} | row | {"exponent": _exponent(row["regret"], float(early[row["learner"]].mean()))}
-            for row in regret_rows(result)
+            for row in published.regret_rows(result)
         ]
 
-    def plot(self, results: dict[str, Result]) -> Any:
+    def plot(self, results: dict[str, jo.Result]) -> Any:
         """Draw the regrets with 95 % bands on logarithmic axes; faint lines mark the starts of the phases."""
         title = f"Zimmert and Seldin (2021): K = {self.arms}, gap {self.gap:g}"
         figure, (both,) = figures.panels(1, 2, (10.5, 4.4), title, sharey=True)
         for axes, (losses, result) in zip(both, results.items(), strict=True):
-            figures.plot_bands(axes, result.rounds, mean_regret(result), result.learners, STYLES)
+            figures.plot_bands(axes, result.rounds, published.mean_regret(result), result.learners, STYLES)
             figures.finish(axes, "round", "regret", TITLES[losses], log="xy")
         for start in adversarial_arms(self.arms, self.gap, self.rounds).starts.tolist():
             if start >= results[ADVERSARIAL].rounds[0]:

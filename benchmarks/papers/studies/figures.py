@@ -1,9 +1,11 @@
-"""Panels, curves with bands, dots with intervals and legends of the studies' figures."""
+"""What the studies' reports share: panels, curves with bands, dots and legends of figures, and closing sentences."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from jaxonline.results.report.plotting import plot_band, set_log_scales, style_axes
+from jaxonline.study import ComparisonResult
+from jaxonline.study.comparison import format_places, missing_events_sentence, skewness_sentences
 
 FAINT = {"color": "0.6", "lw": 0.9, "zorder": 0}  # lines for the eye: slopes, starts of phases
 ZERO = {"color": "0.25", "ls": ":", "lw": 1.6}  # the predictor 0
@@ -49,3 +51,10 @@ def legend_below(figure: Any, axes: Any, columns: int) -> None:
     """Add the legend of a panel below all panels."""
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False, fontsize=9)
+
+
+def closing_sentences(results: Mapping[str, ComparisonResult], tuned: bool = True) -> list[str]:
+    """Return sentences on steps at the edge of the candidates (if steps were tuned), skewed runs and missing events."""
+    edge = format_places({name: compared.at_edge for name, compared in results.items()})
+    sentence = f"The step is at the edge of the candidates, and a better one may lie beyond, for: {edge}."
+    return [*([sentence] if tuned else []), *skewness_sentences(results), missing_events_sentence(results)]

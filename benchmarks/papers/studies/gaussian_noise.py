@@ -36,12 +36,7 @@ from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Interval, Number, Table, Text, pivot
 from jaxonline.results.tuned import Tuned
 from jaxonline.study import BestOf, Comparison, ComparisonResult, Context, Report, Study
-from jaxonline.study.comparison import (
-    format_places,
-    ignore_skewness_warnings,
-    missing_events_sentence,
-    skewness_sentences,
-)
+from jaxonline.study.comparison import ignore_skewness_warnings
 from jaxonline.study.study import Names, NotNegative, Positive, Words, load_set, select_by_name
 
 CLEAN, ALGORITHM_1, ALGORITHM_2 = "clean instances", "Algorithm 1", "Algorithm 2"
@@ -139,11 +134,12 @@ class GaussianNoise(Study):
         zero |= {data.name: data.regret_of_zero(rows[data.name]) for data in sets}
         comparisons = [*by_noise, *at_one, *itertools.chain.from_iterable(real.values())]
         label = "results/{data}, noise {noise:.3g}, {rounds} rounds"
+        by_label = {"{data} {noise:.3g}, {rounds:,} rounds".format(**own.labels): own for own in comparisons}
         table_rows = [row for compared in comparisons for row in compared.rows()]
         return Report(
             {"table": Table("Kernel learners under Gaussian noise", table_rows)},
             {"figure": lambda: self.plot(by_noise, at_one, zero["disc"])},
-            [*self._sentences(problem, at_one, zero), *_remarks(comparisons), *skipped],
+            [*self._sentences(problem, at_one, zero), *figures.closing_sentences(by_label), *skipped],
             {label.format(**compared.labels): compared.result for compared in comparisons},
             {
                 "settings": self.model_dump(exclude={"only", "data", "sets"}) | {"seed": context.seed},
@@ -300,17 +296,6 @@ def better_than_both(compared: ComparisonResult) -> list[str]:
         return []
     setting = f"noise {compared.labels['noise']:g}, {result.rounds[-1]:,} rounds"
     return [f"Biased learners with less regret than Algorithms 1 and 2 ({setting}): {'; '.join(better)}."]
-
-
-def _remarks(comparisons: list[ComparisonResult]) -> list[str]:
-    label = "{data} {noise:.3g}, {rounds:,} rounds"
-    by_label = {label.format(**compared.labels): compared for compared in comparisons}
-    edge = format_places({label: compared.at_edge for label, compared in by_label.items()})
-    return [
-        f"The step is at the edge of the candidates, and a better one may lie beyond, for: {edge}.",
-        *skewness_sentences(by_label),
-        missing_events_sentence(by_label),
-    ]
 
 
 def _check_surrogate(name: str, noise: float, formula: str, limit: float) -> None:

@@ -33,7 +33,7 @@ from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Interval, Number, Table, Text
 from jaxonline.results.statistics import Growth, difference_of_means
 from jaxonline.study import Comparison, ComparisonResult, Context, Report, Study
-from jaxonline.study.comparison import ignore_skewness_warnings, missing_events_sentence, skewness_sentences
+from jaxonline.study.comparison import ignore_skewness_warnings
 from jaxonline.study.study import Names, select_by_name
 
 SECOND_MOMENT = 5.0  # of a copy
@@ -77,18 +77,14 @@ class Impossibility(Study):
         options = {"record_at": record_at, "block_size": min(_BLOCK_RUNS, self.runs)}
         games, informed_games = _as_one_program(False), _as_one_program(True)
         worlds, alike, kinds = {}, {}, {}
-        with (
-            jax.numpy_dtype_promotion("standard"),  # parts of optax fail under stricter rules
-            warnings.catch_warnings(),
-            context.parts(2) as part,
-        ):
+        standard = jax.numpy_dtype_promotion("standard")  # parts of optax fail under stricter rules
+        with standard, warnings.catch_warnings(), context.parts(2) as part:
             warnings.filterwarnings("ignore", "the loss of the game is")  # intended: see `entries`
             for world, game, informed_game in zip(WORLDS, games, informed_games, strict=True):
                 entries = select_by_name("only", self.only, self.entries(informed_game.feedback))
                 kinds = {name: kind for name, (kind, _) in entries.items()}
-                comparison = Comparison(
-                    game, {name: entry for name, (_, entry) in entries.items()}, L2Ball(self.radius)
-                )
+                own = {name: entry for name, (_, entry) in entries.items()}
+                comparison = Comparison(game, own, L2Ball(self.radius))
                 worlds[world] = comparison.run(part(world), n_runs=self.runs, n_rounds=self.rounds, **options)
             for name in _COMPARED:
                 if name in kinds:
@@ -105,8 +101,7 @@ class Impossibility(Study):
             [
                 RULE,
                 *(_sentence(name, test) for name, test in alike.items()),
-                *skewness_sentences({world.replace("_", " "): compared for world, compared in worlds.items()}),
-                missing_events_sentence({world.replace("_", " "): compared for world, compared in worlds.items()}),
+                *figures.closing_sentences({name.replace("_", " "): own for name, own in worlds.items()}, tuned=False),
             ],
             results,
             {
@@ -131,20 +126,15 @@ class Impossibility(Study):
             return learners.GradientLearner(estimator, **{"step_size": InverseSqrt(eta), "radius": radius, **options})
 
         def kernel(kernel: Any, radius: float | None) -> learners.KernelGradient:
-            return learners.KernelGradient(
-                kernel, NaiveCopy(), step_size=InverseSqrt(0.05), n_rounds=n_rounds, radius=radius
-            )
-
-        def gradient_informed(estimator: Any) -> Entrant:
-            return Entrant(gradient(estimator), informed)
+            return learners.KernelGradient(kernel, NaiveCopy(), InverseSqrt(0.05), n_rounds, radius)
 
         feature_map = estimators.DotProductFeatureMap(kernels.Linear(), estimators.FiniteDistribution([0.0, 1.0]))
         factor = (radius * SECOND_MOMENT**0.5 + 1.0) ** 2  # bounds E (<w, x~> - 1)^2
         length = estimators.GradientLength.for_loss(losses.Squared(), estimators.Geometric(2.0), second_moment=factor)
         storage = learners.Storage.for_horizon(feature_map, length, dimension=1, n_rounds=n_rounds)
-        features = estimators.FourierFeatures.draw(
-            jax.random.key(0), kernels.Gaussian(2.0), dimension=1, n_frequencies=400
-        )
+        algorithm_1 = learners.NoisyKernel(feature_map, length, InverseSqrt(0.025), radius, storage)
+        features = estimators.FourierFeatures.draw(jax.random.key(0), kernels.Gaussian(2.0), 1, 400)
+        fourier = learners.WithFeatures(gradient(NaiveCopy(), 0.3, radius=None), features)
         constant = learners.Constant.over_horizon(0.2, n_rounds)
         return {
             "one copy": (ONE, gradient(NaiveCopy())),
@@ -156,22 +146,16 @@ class Impossibility(Study):
             "one copy, exponential loss": (ONE, gradient(NaiveCopy(losses.Exponential()))),
             "one copy, hinge loss": (ONE, gradient(NaiveCopy(losses.SmoothedHinge(1.0)), 0.1)),
             "one copy, logistic loss": (ONE, gradient(NaiveCopy(losses.Logistic()), 0.3)),
-            "covariance told": (COVARIANCE_KNOWN, gradient_informed(estimators.KnownCovariance())),
-            "told, as printed": (COVARIANCE_KNOWN, gradient_informed(PrintedKnownCovariance())),
+            "covariance told": (COVARIANCE_KNOWN, Entrant(gradient(estimators.KnownCovariance()), informed)),
+            "told, as printed": (COVARIANCE_KNOWN, Entrant(gradient(PrintedKnownCovariance()), informed)),
             "two copies": (TWO, gradient(estimators.TwoCopies())),
             "two copies, averaged": (TWO, gradient(estimators.TwoCopies(), hypothesis="average")),
-            "Algorithm 1, linear kernel": (
-                TWO,
-                learners.NoisyKernel(feature_map, length, InverseSqrt(0.025), radius, storage),
-            ),
+            "Algorithm 1, linear kernel": (TWO, algorithm_1),
             "mean of 2 copies": (MEAN, gradient(estimators.MeanOfCopies(2))),
             "mean of 5 copies": (MEAN, gradient(estimators.MeanOfCopies(5))),
             "mean of 20 copies": (MEAN, gradient(estimators.MeanOfCopies(20))),
             "one copy, affine kernel": (OTHER, kernel(kernels.Inhomogeneous(1), None)),
-            "one copy, Fourier features": (
-                OTHER,
-                learners.WithFeatures(gradient(NaiveCopy(), 0.3, radius=None), features),
-            ),
+            "one copy, Fourier features": (OTHER, fourier),
         }
 
 
@@ -238,11 +222,8 @@ def _rows(worlds: Mapping[str, ComparisonResult], kinds: Mapping[str, str], unav
         name = pair[0]["learner"]
         larger = max(WORLDS, key=lambda world: by_world[world]["regret"])
         horizon = int(worlds[larger].result.rounds[-1])
-        row: dict[str, Any] = {
-            "learner": name,
-            "kind": kinds[name],
-            "copies_per_round": by_world[larger]["queries_per_round"],
-        }
+        copies = by_world[larger]["queries_per_round"]
+        row: dict[str, Any] = {"learner": name, "kind": kinds[name], "copies_per_round": copies}
         for column, world in (*((world, world) for world in WORLDS), ("larger", larger)):
             row[column] = by_world[world]["regret"] / horizon
             row |= {f"{column}_{end}": by_world[world][end] / horizon for end in ("low", "high")}
@@ -256,18 +237,14 @@ def _rows(worlds: Mapping[str, ComparisonResult], kinds: Mapping[str, str], unav
 
 
 REGRETS = (
-    Text("learner"),
-    Number("copies_per_round", "copies", "{:.3g}"),
-    *(Interval(world, world.replace("_", " "), "{:.3f}") for world in WORLDS),
-    Number("larger", form="{:.3f}"),
+    Text("learner"), Number("copies_per_round", "copies", "{:.3g}"),
+    *(Interval(world, world.replace("_", " "), "{:.3f}") for world in WORLDS), Number("larger", form="{:.3f}"),
     *EXCLUDED_RUNS_COLUMNS,
-)
+)  # fmt: skip
 GROWTHS = (
-    Text("learner"),
-    Number("unavoidable", "bound", "{:.3f}"),
-    *(Interval(f"{world}_slope", world.replace("_", "\n"), "{:.2f}") for world in WORLDS),
-    Text("verdict"),
-)
+    Text("learner"), Number("unavoidable", "bound", "{:.3f}"),
+    *(Interval(f"{world}_slope", world.replace("_", "\n"), "{:.2f}") for world in WORLDS), Text("verdict"),
+)  # fmt: skip
 
 
 @ignore_skewness_warnings()

@@ -22,7 +22,7 @@ from jaxonline.results import Result
 from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import Interval, Number, Table, Text
 from jaxonline.study import BestOf, Comparison, ComparisonResult, Context, Report, Study
-from jaxonline.study.comparison import ignore_skewness_warnings, missing_events_sentence, skewness_sentences
+from jaxonline.study.comparison import ignore_skewness_warnings
 from jaxonline.study.study import AboveOne, Items, Positive, Words, select_by_name
 
 THEOREM, BEST = "the theorem's step", "the best step tried"
@@ -160,14 +160,10 @@ class NoisyKernels(Study):
 
     def _sentences(self, results: dict[Case, ComparisonResult], rows: dict[Case, list[dict[str, Any]]]) -> list[str]:
         """Return sentences on steps at the edge of the grid, and learners worse than the predictor 0."""
-        edge = [f"{case.name} ({own.etas[BEST]:.3g})" for case, own in results.items() if own.at_edge]
         worse = [case.name for case, (_, best) in rows.items() if best["low"] > best["predictor_0"]]
-        named = {case.name: own for case, own in results.items()}
         return [
-            f"Best steps at the edge of the candidates, a better one may lie beyond: {'; '.join(edge) or 'none'}.",
             f"Worse than the predictor 0 even with the best step: {'; '.join(worse) or 'none'}.",
-            *skewness_sentences(named),
-            missing_events_sentence(named),
+            *figures.closing_sentences({case.name: own for case, own in results.items()}),
         ]
 
     def comparison(self, case: Case, seed: int) -> Comparison:

@@ -31,12 +31,7 @@ from jaxonline.parameters import check
 from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Interval, Number, Table, Text
 from jaxonline.study import BestOf, Comparison, ComparisonResult, Context, Report, Study
-from jaxonline.study.comparison import (
-    format_places,
-    ignore_skewness_warnings,
-    missing_events_sentence,
-    skewness_sentences,
-)
+from jaxonline.study.comparison import ignore_skewness_warnings
 from jaxonline.study.study import Names, Positive, select_by_name
 
 WORKED_CASE = "(1 + r^2/d)^-1"
@@ -97,16 +92,13 @@ class RadialKernels(Study):
                 facts[name] = problem.facts()
         every = {f"{name}{end}": own for name, pair in compared.items() for end, own in zip(ENDS, pair, strict=True)}
         rows = [row for own in every.values() for row in own.rows()]
-        edge = format_places({name: chosen.at_edge for name, (chosen, _) in compared.items()})
         return Report(
             {"table": Table("Regret with radial kernels under Gaussian noise", rows)},
             {"figure": lambda: self.plot(compared, facts)},
             [
                 *(_sentence(name, own) for name, own in facts.items()),
                 *([_printed(facts[WORKED_CASE], self)] if WORKED_CASE in facts else []),
-                f"Steps at the edge of the grid: {edge}.",
-                *skewness_sentences(every),
-                missing_events_sentence(every),
+                *figures.closing_sentences(every),
             ],
             {f"results/kernel {i}{ENDS[j]}": own.result for i, pair in enumerate(compared.values())
              for j, own in enumerate(pair)},
