@@ -167,7 +167,7 @@ def workloads(quick: bool) -> Iterator[Workload]:
 
 def whole_table() -> Callable[[], float]:
     """Return a contender that computes the published table."""
-    from benchmarks.papers.studies.multikernel_runs import run_set, scaled
+    from benchmarks.papers.studies.multikernel import run_set, scaled
     from jaxonline.datasets import ar4
 
     rng = np.random.default_rng(0)
