@@ -228,7 +228,7 @@ PLACES: dict[str, list[Place]] = {
         Place("Theorem 3, Eq. 31", "exponential weights over truncated forecasters", "bounds.vaw_ewa",
               tests="learners/kernels/test_multikernel.py::test_regret_is_below_the_bounds_of_theorems_1_to_3"),
         Place("remark after Theorem 3", "gradient descent on the features (OGD-EWA, OGD-OGD)",
-              "learners.Raker"),
+              "learners.Raker papers.studies.multikernel"),
         Place("section 4", "the other combiners, Raker and OMKL-GF",
               "learners.Aggregating learners.BOA learners.MLPoly learners.MLProd learners.Raker learners.OMKLGF "
               "bounds.ml_poly bounds.ml_prod bounds.boa"),

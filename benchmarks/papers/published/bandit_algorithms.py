@@ -261,10 +261,7 @@ def _regret_rows(key: str, regrets: Mapping[Any, Regrets]) -> list[dict[str, Any
 
 
 def book_statements(
-    n_rounds: int,
-    by_gap: Mapping[float, Regrets],
-    by_arms: Mapping[int, Regrets],
-    thompson: Regrets,
+    n_rounds: int, by_gap: Mapping[float, Regrets], by_arms: Mapping[int, Regrets], thompson: Regrets
 ) -> list[Statement]:
     """Return the statements of the book with the measured regrets."""
 

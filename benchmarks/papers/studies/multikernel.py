@@ -86,8 +86,7 @@ class MultiKernelTable(Study):
     )
     data: Items = Field((), description="Folders and files of data, searched before JAXONLINE_DATA.")
     sets: Items = Field(
-        (),
-        description="Sets such as AR(4),Airfoil, or files (.npz with X and y, .csv); by default data, or three.",
+        (), description="Sets such as AR(4),Airfoil, or files (.npz with X and y, .csv); by default data, or three."
     )
     seeds: Annotated[tuple[int, ...], BeforeValidator(_seeds)] = Field(
         (0, 1, 2, 3, 4),
