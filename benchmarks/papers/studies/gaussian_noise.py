@@ -166,7 +166,7 @@ class GaussianNoise(Study):
         return Problem("disc", X, y, kernel, self.radius, self.noises, self.frequencies, points, a, self.passes)
 
     def real_set(self, name: str, seed: int) -> "Problem":
-        """Load a real data set as a problem, with its rows in random order.
+        """Load a real set as a problem, with its rows in random order; y and the columns of sqrt(d) X are standardised.
 
         Raises a ValueError if the set is not in the given `data` or has no surrogate kernel, and an OSError if it
         cannot be fetched.
@@ -175,9 +175,11 @@ class GaussianNoise(Study):
         limit = self.real_width * math.sqrt(X.shape[1] / 2)
         _check_surrogate("real_noises", max(self.real_noises), f"real_width sqrt({X.shape[1]} / 2)", limit)
         order = np.random.default_rng(seed).permutation(len(y))
+        X, y = X[order], y[order]
+        X = (X - X.mean(axis=0)) / X.std(axis=0) / math.sqrt(X.shape[1])
         noises = tuple(noise / math.sqrt(X.shape[1]) for noise in self.real_noises)
-        kernel = Gaussian(self.real_width)
-        return Problem(name, *standardised(X[order], y[order]), kernel, self.real_radius, noises, self.frequencies)
+        kernel, y = Gaussian(self.real_width), (y - y.mean()) / y.std()
+        return Problem(name, X, y, kernel, self.real_radius, noises, self.frequencies)
 
     def _real_sets(self, seed: int) -> tuple[list["Problem"], list[str]]:
         problems, skipped = [], []
@@ -376,18 +378,19 @@ class Problem:
         sizes = {"n_runs": n_runs, "record_at": self._record_at}
         if not isinstance(tune, BestOf) or BOUND_TUNED not in names:
             return comparison.run(context, n_rounds=n_rounds, **sizes)
+        noisy, others = replace(game, regret=NoisyLearnerRegret()), [name for name in names if name != BOUND_TUNED]
+        groups = (game, others, "clean instances"), (noisy, [BOUND_TUNED], "noisy copies")
         with context.parts(3) as part:
             tuned: dict[str, Tuned] = {}
-            for tuning_game, own in (
-                (game, set(names) - {BOUND_TUNED}),
-                (replace(game, regret=NoisyLearnerRegret()), {BOUND_TUNED}),
-            ):
-                makers: dict[str, Any] = {name: comparison.learners[name] for name in names if name in own}
-                if makers:
-                    pilot_context = part(
-                        "steps by losses on " + ("noisy copies" if own == {BOUND_TUNED} else "clean instances")
-                    )
-                    tuned |= tune.choose(_pilots(tuning_game, **sizes), makers, pilot_context, n_rounds)
+            for judged, own, where in groups:
+
+                def pilot(context: Context, learners: Any, rounds: int, judged: Any = judged) -> Result:
+                    sizes = {"n_runs": n_runs, "n_rounds": rounds, "record_at": self._record_at(rounds)}
+                    return context.simulate(judged, learners, **sizes)
+
+                if own:
+                    chosen = {name: makers[name] for name in own}
+                    tuned |= tune.choose(pilot, chosen, part(f"steps by losses on {where}"), n_rounds)
             etas = {name: search.choice["eta"] for name, search in tuned.items()}
             result = dataclasses.replace(comparison, tune=etas).run(part("best"), n_rounds=n_rounds, **sizes)
         return result._replace(at_edge=tune.at_edge(etas), tuned=tuned)
@@ -522,16 +525,3 @@ class Problem:
         feature_map = estimators.GaussianFeatureMap(self.kernel, *padded)
         factors = bounds.factor_moment(self.radius, feature_map.second_moment(moments, pairs), np.abs(self.y).max())
         return feature_map, estimators.GradientLength.for_loss(Squared(), estimators.minimum_variance, factors)
-
-
-def _pilots(game: Game, **sizes: Any) -> Callable[..., Result]:
-    """Return the function that simulates pilot runs of learners in a game, for `BestOf.choose`."""
-    n_runs, record_at = sizes["n_runs"], sizes["record_at"]
-    return lambda context, learners, rounds: context.simulate(
-        game, learners, n_runs=n_runs, n_rounds=rounds, record_at=record_at(rounds)
-    )
-
-
-def standardised(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Standardise the columns of X and the targets, and divide the columns by sqrt(d)."""
-    return (X - X.mean(axis=0)) / X.std(axis=0) / math.sqrt(X.shape[1]), (y - y.mean()) / y.std()

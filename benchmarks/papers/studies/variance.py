@@ -36,6 +36,10 @@ MARKERS = {  # colour and marker of the other distributions of `variance_table`
     "minimum variance, constant outside": (COLOURS[4], "D"),
     "cost-aware, constant outside": (COLOURS[5], "^"),
 }
+COLUMNS = (
+    Text("law", "loss,\ndistribution"), Number("p", form="{:g}"), Number("centre", "expanded\nabout", "{:g}"),
+    Number("expected_queries", "expected\nqueries", "{:.4g}"), Number("variance", "variance", "{:.4g}"),
+)  # fmt: skip
 _MAX_SHARE = 0.88  # of radius^2; beyond it, float64 cannot hold the coefficients of relevant terms
 
 
@@ -73,11 +77,8 @@ class Variance(Study):
             for row in estimators
         ]
         title = f"E X = {self.mean:g}, Var X = {self.noise_variance:g}: distributions of the number of copies"
-        return Report(
-            {"table": Table(title, rows)},
-            {"figure": lambda: self.plot(rows_by_case)},
-            shown=[self.side_by_side(rows_by_case)],
-        )
+        table = Table(title, rows, COLUMNS, group="loss", headed=True)
+        return Report({"table": table}, {"figure": lambda: self.plot(rows_by_case)})
 
     def compute(self) -> dict[tuple[str, float], list[VarianceRow]]:
         """Return the rows of the variance table by loss (key of `LOSSES`) and point of expansion (0 and the guess)."""
@@ -87,24 +88,6 @@ class Variance(Study):
             return {(name, centre): self.rows(name, centre, self.ps) for name in LOSSES for centre in (0.0, self.guess)}
         except ValueError as error:
             raise ArgumentError("mean", f"must fit noise_variance, guess and ps ({error})") from error
-
-    def side_by_side(self, rows_by_case: RowsByCase) -> Table:
-        """Return a table with one row for each loss and distribution, and columns for both points of expansion."""
-        rows = []
-        for loss in LOSSES:
-            for pair in zip(rows_by_case[loss, 0.0], rows_by_case[loss, self.guess], strict=True):
-                law = f"{pair[0].law}, p = {pair[0].p:g}" if pair[0].law == GEOMETRIC else pair[0].law
-                row: dict[str, Any] = {"loss": loss, "law": law}
-                for place, estimator in zip(("zero", "guess"), pair, strict=True):
-                    row |= {f"queries_{place}": estimator.expected_queries, f"variance_{place}": estimator.variance}
-                rows.append(row)
-        columns = [
-            Number(f"{quantity}_{place}", f"{quantity},\nabout {centre:g}", "{:.4g}")
-            for place, centre in (("zero", 0.0), ("guess", self.guess))
-            for quantity in ("queries", "variance")
-        ]
-        title = f"E X = {self.mean:g}, Var X = {self.noise_variance:g}: expected queries, variance of the estimate"
-        return Table(title, rows, (Text("law", "loss,\ndistribution"), *columns), group="loss", headed=True)
 
     def rows(self, loss: str, centre: float, ps: Sequence[float]) -> list[VarianceRow]:
         """Return the rows of the variance table for one loss and one point of expansion."""
