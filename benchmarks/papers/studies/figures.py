@@ -37,7 +37,7 @@ def plot_bands(axes: Any, x: Any, estimate: Any, names: Iterable[str], styles: S
 
 def plot_rows(axes: Any, rows: Sequence[Mapping[str, Any]], x: str, y: str, **options: Any) -> None:
     """Draw the column y of a table against the column x as dots with the intervals of y."""
-    ends = [[abs(row[f"{y}_{end}"] - row[y]) for row in rows] for end in ("low", "high")]
+    ends = [[abs(row.get(f"{y}_{end}", row.get(end)) - row[y]) for row in rows] for end in ("low", "high")]
     options = {"marker": "o", "ms": 4, "lw": 1.4, "capsize": 2} | options
     axes.errorbar([row[x] for row in rows], [row[y] for row in rows], ends, **options)
 

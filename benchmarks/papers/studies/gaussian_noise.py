@@ -50,6 +50,8 @@ FOURIER = {  # noise shrinks each mean feature by exp(-|omega|^2 sigma^2 / 2)
 NOISY = (ALGORITHM_2, ALGORITHM_1, BOUND_TUNED, NAIVE, *MEANS, *FOURIER)
 UNBIASED_LEARNERS = (CLEAN, ALGORITHM_2, ALGORITHM_1, BOUND_TUNED)
 REAL_SET_LEARNERS = (CLEAN, ALGORITHM_2, ALGORITHM_1, NAIVE, *MEANS, TWO_FEATURES)
+NOISES = (0.0, 0.1, 0.2, 0.3, 0.45, 0.6)
+ETAS = (0.0006, 0.002, 0.006, 0.02, 0.06, 0.2, 0.6, 2.0)
 SEGMENTS_PER_PASS = 32  # of one length, so that they share a program
 STYLES = dict(zip((CLEAN, *NOISY), (
     ("black", "-"), (COLOURS[0], "-"), (COLOURS[5], "-"), (COLOURS[5], "--"), (COLOURS[3], "-"), (COLOURS[4], "-"),
@@ -74,32 +76,22 @@ class GaussianNoise(Study):
     sets are fetched; a set that cannot be fetched is skipped, and the report says so.
     """
 
-    title: ClassVar[str] = (
-        "Algorithms 2 and 1, averages of copies and clean instances as Gaussian noise grows; real data with noise."
-    )
+    title: ClassVar[str] = "Algorithms 2 and 1, means of copies and clean instances as Gaussian noise grows."
     runs: int = Field(24, ge=2, le=1_000_000, description="Runs of each learner.")
     rounds: int = Field(4096, ge=128, le=2**20, multiple_of=4 * SEGMENTS_PER_PASS, description="The horizon.")
     only: Names = Field((), description="Learners, named as in the table; by default all.")
     data: Path | None = Field(None, description="Folder of the real sets, searched before JAXONLINE_DATA.")
     sets: Words = Field(("Airfoil", "Concrete"), description="Real sets.")
-    noises: NotNegative = Field(
-        (0.0, 0.1, 0.2, 0.3, 0.45, 0.6),
-        min_length=1,
-        description="Standard deviations of the noise; Algorithm 2 needs less than width / sqrt(2).",
-    )
+    noises: NotNegative = Field(NOISES, min_length=1, description="Standard deviations, below width / sqrt(2).")
     shown_noise: float = Field(0.3, ge=0, description="The noise with a longer horizon.")
-    etas: Positive = Field(
-        (0.0006, 0.002, 0.006, 0.02, 0.06, 0.2, 0.6, 2.0), min_length=1, description="Candidate steps."
-    )
+    etas: Positive = Field(ETAS, min_length=1, description="Candidate steps.")
     passes: int = Field(5, ge=1, le=1000, description="Passes of Algorithm 1 over the rows.")
     frequencies: int = Field(100, ge=1, le=100_000, description="Frequencies of the Fourier features.")
     width: float = Field(1.0, gt=0, description="Width of the kernel.")
     disc: float = Field(0.5, gt=0, description="Radius of the disc.")
     radius: float = Field(2.0, gt=0, description="Norm of the target and radius of the ball.")
     label_noise: float = Field(0.1, ge=0, description="Noise of the labels.")
-    real_noises: NotNegative = Field(
-        (0.25, 0.5), min_length=1, description="Noises of real sets, in standard deviations of a column."
-    )
+    real_noises: NotNegative = Field((0.25, 0.5), min_length=1, description="Noises of real sets, in deviations.")
     real_width: float = Field(2.0, gt=0, description="Width of the kernel on real sets.")
     real_radius: float = Field(3.0, gt=0, description="Radius of the ball on real sets.")
 
@@ -243,9 +235,7 @@ class GaussianNoise(Study):
         figure, ((left, middle, right),) = figures.panels(1, 3, (15.0, 5.6), title)
         rows = [row for own in by_noise for row in own.rows()]
         for name, (colour, line) in STYLES.items():
-            own = [
-                row | {"regret_low": row["low"], "regret_high": row["high"]} for row in rows if row["learner"] == name
-            ]
+            own = [row for row in rows if row["learner"] == name]
             if own and name == CLEAN:
                 left.axhline(own[0]["regret"], color=colour, lw=1.2)
             elif own:

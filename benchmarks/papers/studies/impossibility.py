@@ -59,16 +59,12 @@ class Impossibility(Study):
     Only learners of the kind `COVARIANCE_KNOWN` have a feedback that reveals the covariance of the noise.
     """
 
-    title: ClassVar[str] = (
-        "Two worlds that one noisy copy cannot distinguish: linear regret in one of them, but not with two copies."
-    )
+    title: ClassVar[str] = "Two worlds that one noisy copy cannot distinguish: one copy against two copies."
     runs: int = Field(256, ge=2, le=1_000_000, description="Runs of each learner in each world.")
     rounds: int = Field(3000, ge=16, le=100_000_000, description="The horizon.")
     only: Names = Field((), description="Learners, named as in the table; by default all.")
     radius: float = Field(2.0, gt=1, description="Radius of the balls of learners and comparator.")
-    alike_rounds: int = Field(
-        400, ge=1, le=100_000_000, description="Rounds after which hypotheses are compared between the worlds."
-    )
+    alike_rounds: int = Field(400, ge=1, le=100_000_000, description="Rounds before hypotheses are compared.")
 
     @ignore_skewness_warnings()
     def run(self, context: Context) -> Report:

@@ -81,13 +81,9 @@ Items = Annotated[tuple[str, ...], BeforeValidator(_split_items)]
 class MultiKernelTable(Study):
     """Study that computes the paper's Table 2 in float64, with features of NumPy's legacy generator as published."""
 
-    title: ClassVar[str] = (
-        "Table 2 of the multi-kernel paper beside ours: with online ridge, as published, and with VAW."
-    )
+    title: ClassVar[str] = "Table 2 of the multi-kernel paper beside ours: as published, and with VAW."
     data: Items = Field((), description="Folders and files of data, searched before JAXONLINE_DATA.")
-    sets: Items = Field(
-        (), description="Sets such as AR(4),Airfoil, or files (.npz with X and y, .csv); by default data, or three."
-    )
+    sets: Items = Field((), description="Sets such as AR(4),Airfoil, or files (.npz, .csv); by default data, or three.")
     seeds: Annotated[tuple[int, ...], BeforeValidator(_seeds)] = Field(
         (0, 1, 2, 3, 4),
         min_length=1,

@@ -73,9 +73,7 @@ class MultiKernelRates(Study):
         10
     """
 
-    title: ClassVar[str] = (
-        "Rates of multi-kernel VAW with sqrt(T) random features: regret against T, operations against N and m."
-    )
+    title: ClassVar[str] = "Rates of multi-kernel VAW with sqrt(T) random features, and operations of a round."
     rounds: Annotated[tuple[Annotated[int, Field(ge=16, le=100_000)], ...], Items] = Field(
         (256, 512, 1024, 2048, 4096), min_length=2, description="Horizons T, at least two."
     )
@@ -85,9 +83,7 @@ class MultiKernelRates(Study):
     draws: int = Field(12, ge=3, le=10_000, description="Draws of problem and features.")
     fixed: int = Field(4, ge=1, le=1000, description="Features of each kernel in the second run.")
     cost_kernels: Sizes = Field((2, 4, 8), min_length=2, description="Numbers N of kernels of counted operations.")
-    cost_features: Sizes = Field(
-        (32, 64, 128, 256), min_length=2, description="Numbers m of features whose operations are counted."
-    )
+    cost_features: Sizes = Field((32, 64, 128, 256), min_length=2, description="Numbers m of features, likewise.")
 
     def run(self, context: Context) -> Report:
         for name in ("rounds", "cost_kernels", "cost_features"):

@@ -39,6 +39,7 @@ LOSSES: dict[str, Any] = {
 Overheads = Annotated[tuple[Annotated[float, Field(ge=0), AllowInfNan(True)], ...], Items]
 
 
+ETAS = (0.0015, 0.005, 0.015, 0.05, 0.15, 0.5, 1.5)  # beside the theorem's step
 STYLES = {THEOREM: (COLOURS[0], "-"), BEST: (COLOURS[3], "-")}
 CAPTION = (
     "excluded runs (failed, out of storage): {}; a run is out of storage with probability at most {:.1g}. The "
@@ -90,24 +91,14 @@ class NoisyKernels(Study):
     candidate is chosen by losses on clean instances, which no learner sees.
     """
 
-    title: ClassVar[str] = (
-        "Algorithm 1 on noisy copies: regret and bound for every loss and two kernels, by distribution of the copies."
-    )
+    title: ClassVar[str] = "Algorithm 1 on noisy copies: regret and bound by loss, kernel and distribution."
     runs: int = Field(72, ge=4, le=1_000_000, description="Runs of each learner; a third of them chooses the step.")
     rounds: int = Field(3000, ge=16, le=1_000_000, description="The horizon.")
     kernels: Words = Field((), description="Kernels; by default all.")
     losses: Words = Field((), description="Losses; by default all.")
-    ps: AboveOne = Field(
-        (1.5, 2.0, 3.0, 5.0), description="Parameters of the paper's distribution, for the squared loss."
-    )
-    overheads: Overheads = Field(
-        (math.inf, 0.5), description="Overheads of the best distributions, for the squared loss."
-    )
-    etas: Positive = Field(
-        (0.0015, 0.005, 0.015, 0.05, 0.15, 0.5, 1.5),
-        min_length=1,
-        description="Candidate steps beside the theorem's, in units of the radius.",
-    )
+    ps: AboveOne = Field((1.5, 2.0, 3.0, 5.0), description="p of the paper's distribution, for the squared loss.")
+    overheads: Overheads = Field((math.inf, 0.5), description="Overheads of best distributions, for the squared loss.")
+    etas: Positive = Field(ETAS, min_length=1, description="Candidate steps, in units of the radius.")
     instances: int = Field(400, ge=2, le=1_000_000, description="Number of instances.")
     dimension: int = Field(3, ge=2, le=10_000, description="Dimension of the instances.")
     noise_variance: float = Field(0.02, gt=0, description="Variance of the noise on each coordinate.")
@@ -281,9 +272,7 @@ def plot_laws(
         for i, (case, compared) in enumerate(own.items()):
             result, line = compared.result, {"color": COLOURS[i % len(COLOURS)], "label": case.law_name}
             line |= {"ls": "-" if case.law == "best" else "--"}
-            best = rows[case][1]
-            best |= {"regret_low": best["low"], "regret_high": best["high"]}
-            figures.plot_rows(left, [best], "expected_queries_per_round", "regret", **line)
+            figures.plot_rows(left, [rows[case][1]], "expected_queries_per_round", "regret", **line)
             right.plot(result.mean("queries").mean[1], result.mean().mean[1] / result.rounds, lw=1.6, **line)
         left.axhline(zero[case][-1], label="predictor 0", **figures.ZERO)
         right.axhline(zero[case][-1] / result.rounds[-1], **figures.ZERO)

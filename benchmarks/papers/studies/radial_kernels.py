@@ -64,9 +64,7 @@ class RadialKernels(Study):
     kernels.
     """
 
-    title: ClassVar[str] = (
-        "Radial kernels cut at c/d under Gaussian noise: paper B's figure of g and k, and the regret of Algorithm 2."
-    )
+    title: ClassVar[str] = "Truncated radial kernels: paper B's figure of g and k, and Algorithm 2's regret."
     runs: int = Field(24, ge=2, le=1_000_000, description="Runs of each learner.")
     rounds: int = Field(2048, ge=64, le=2**16, description="The horizon.")
     only: Names = Field((), description="Kernels, named as in the table; by default all.")

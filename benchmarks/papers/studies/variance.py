@@ -58,15 +58,11 @@ class Variance(Study):
         [(1.1, 56.5), (1.25, 27.25), (1.5, 18.5), (2.0, 16.0)]
     """
 
-    title: ClassVar[str] = (
-        "Variance of series estimators against expected queries, by loss and distribution of the number of copies."
-    )
+    title: ClassVar[str] = "Variance of series estimators against expected queries, by loss and distribution."
     mean: float = Field(1.5, description="E X.")
     noise_variance: float = Field(0.5, gt=0, description="Var X.")
     guess: float = Field(1.0, description="A guess of E X, the other point of expansion; not 0.")
-    ps: AboveOne = Field(
-        (1.1, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0), min_length=1, description="Parameters of the geometric law."
-    )
+    ps: AboveOne = Field((1.1, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0), min_length=1, description="p of the geometric law.")
 
     def run(self, context: Context) -> Report:
         rows_by_case = self.compute()
