@@ -3,12 +3,12 @@
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import Field
-
-import jaxonline as jo
 from benchmarks.papers.published import statements as published
 from benchmarks.papers.published.statements import Statement
 from benchmarks.papers.studies import figures
+from pydantic import Field
+
+import jaxonline as jo
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import Interval, Number, Table, Text
@@ -82,43 +82,19 @@ class FiniteTime(Study):
     def statements(self, results: dict[int, jo.Result]) -> list[Statement]:
         """Return the statements of the paper with the regrets at the horizon."""
         regrets = {number: published.final_regrets(result) for number, result in results.items()}
-        cases = {f"distribution {n}": by_learner for n, by_learner in regrets.items()}
         gaps = {n: max(DISTRIBUTIONS[n]) - np.asarray(DISTRIBUTIONS[n]) for n in results}
         chosen = {n: held_out_greedy(by_learner) for n, by_learner in regrets.items()}
         greedy = {n: best - regrets[n][TUNED][self.runs // 2 :] for n, (best, _) in chosen.items()}
-        worse = {n: worst - 2 * best for n, (best, worst) in chosen.items() if n != ROBUST}
-        quantity = f"difference of the regrets, {GREEDY} - {TUNED}"
-
-        def about_greedy(claim: str, quantity: str, runs: dict[int, np.ndarray], **limit: float) -> Statement:
-            values = {f"distribution {n}": of_runs for n, of_runs in runs.items()}
-            absent = "" if values else "None of these distributions was played."
-            return Statement("Section 4", claim, "memory", quantity, values or None, reason=absent, **limit)
-
-        return [
-            published.less_regret("Section 4", "memory", TUNED, FIRST, cases,
-                        "UCB1-tuned has less regret than UCB1 on every distribution."),
-            published.less_regret("Section 4", "memory", SECOND, TUNED, cases,
-                        "UCB2 has more regret than UCB1-tuned on every distribution.", more=True),
-            about_greedy(
-                "Epsilon-greedy with the best c has less regret than UCB1-tuned, except on distributions 12 and 14.",
-                quantity, {n: runs for n, runs in greedy.items() if n not in GREEDY_LOSES}, high=0.0,
-            ),
-            about_greedy(
-                "Epsilon-greedy with the best c has more regret than UCB1-tuned on distributions 12 and 14.",
-                quantity, {n: runs for n, runs in greedy.items() if n in GREEDY_LOSES}, low=0.0,
-            ),
-            about_greedy(
-                "Epsilon-greedy has much more regret with a wrong c (we read: twice as much), except on distribution "
-                "13.", "regret with the worst c - twice the regret with the best c", worse, low=0.0,
-            ),
-            Statement(
-                "Theorem 1", "The regret of UCB1 is below its bound.", "formula", "regret / bound",
-                {f"distribution {n}": by[FIRST] / jo.bounds.ucb1(gaps[n], self.rounds) for n, by in regrets.items()},
-                high=1.0,
-            ),
-            Statement("Figures", "The curves have the heights of the printed curves.", "memory",
-                      reason="The figures could not be read."),
-        ]  # fmt: skip
+        values: dict[str, dict[int, np.ndarray]] = {
+            "tuned": {n: by[TUNED] - by[FIRST] for n, by in regrets.items()},
+            "second": {n: by[SECOND] - by[TUNED] for n, by in regrets.items()},
+            "greedy-wins": {n: runs for n, runs in greedy.items() if n not in GREEDY_LOSES},
+            "greedy-loses": {n: runs for n, runs in greedy.items() if n in GREEDY_LOSES},
+            "wrong-c": {n: worst - 2 * best for n, (best, worst) in chosen.items() if n != ROBUST},
+            "bound": {n: by[FIRST] / jo.bounds.ucb1(gaps[n], self.rounds) for n, by in regrets.items()},
+        }
+        named = {key: {f"distribution {n}": runs for n, runs in own.items()} for key, own in values.items()}
+        return published.read_statements("auer", named)
 
     def rows(self, results: dict[int, jo.Result]) -> list[dict[str, Any]]:
         """Return the rows by distribution and learner: regret and share of pulls of the best arm, at the horizon."""

@@ -4,12 +4,12 @@ import math
 from typing import Any, ClassVar
 
 import numpy as np
-from pydantic import Field
-
-import jaxonline as jo
 from benchmarks.papers.published import statements as published
 from benchmarks.papers.published.statements import Statement
 from benchmarks.papers.studies import figures
+from pydantic import Field
+
+import jaxonline as jo
 from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import Interval, Number, Table, Text
 from jaxonline.study import Context, Report, Study
@@ -65,25 +65,15 @@ class NonStationary(Study):
     def statements(self, result: jo.Result) -> list[Statement]:
         """Return the statements of the paper with the regrets at the horizon."""
         shares = dict(zip(result.learners, self.best_arm_shares(result)[:, :, 1], strict=True))
-        regrets = {"": published.final_regrets(result)}
-        pairs = [(first, second) for first in (DISCOUNTED, WINDOW) for second in (UCB, EXPONENTIAL)]
-        claims = {
-            (
-                WINDOW,
-                DISCOUNTED,
-            ): "SW-UCB has less regret than D-UCB (in the paper a little less; the size is not checked)."
-        }
-        return [
-            *(published.less_regret("Simulations", "memory", *pair, regrets, claims.get(pair, ""))
-              for pair in (*pairs, (WINDOW, DISCOUNTED))),
-            Statement(
-                "Simulations", "SW-UCB finds the new best arm of the second segment faster than UCB1.", "memory",
-                "difference of the shares of its pulls in the segment, SW-UCB - UCB1",
-                {"": shares[WINDOW] - shares[UCB]}, low=0.0,
-            ),
-            Statement("Simulations", "In a second experiment two arms change slowly and periodically.", "memory",
-                      reason="We do not know its parameters."),
-        ]  # fmt: skip
+        regrets = published.final_regrets(result)
+        return published.read_statements("garivier", {
+            "d-ucb-ucb1": {"": regrets[DISCOUNTED] - regrets[UCB]},
+            "d-ucb-exp3": {"": regrets[DISCOUNTED] - regrets[EXPONENTIAL]},
+            "sw-ucb-ucb1": {"": regrets[WINDOW] - regrets[UCB]},
+            "sw-ucb-exp3": {"": regrets[WINDOW] - regrets[EXPONENTIAL]},
+            "sw-ucb-d-ucb": {"": regrets[WINDOW] - regrets[DISCOUNTED]},
+            "finds-the-arm": {"": shares[WINDOW] - shares[UCB]},
+        })  # fmt: skip
 
     def best_arm_shares(self, result: jo.Result) -> np.ndarray:
         """Return the shares of pulls of the best arm in the three segments [learners, runs, 3]."""

@@ -8,8 +8,10 @@ outside the range, memory may be wrong, so the claim is not checkable.
 
 import dataclasses
 import math
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -61,7 +63,7 @@ class Statement:
             cannot be checked.
         low: lower end of the claimed range.
         high: upper end of the claimed range.
-        reason: why the claim cannot be checked; empty if it can.
+        reason: why the claim cannot be checked if there are no values.
 
     Example:
         >>> import numpy as np
@@ -76,7 +78,7 @@ class Statement:
     claim: str
     origin: Origin
     quantity: str = ""
-    values: dict[str, np.ndarray] | None = None
+    values: Mapping[str, np.ndarray] | None = None
     low: float = -math.inf
     high: float = math.inf
     reason: str = ""
@@ -120,20 +122,10 @@ def judge_interval(low: float, high: float, range_low: float, range_high: float)
     return DIFFERS if high < range_low or low > range_high else UNDECIDED
 
 
-def less_regret(
-    place: str,
-    origin: Origin,
-    first: str,
-    second: str,
-    cases: Mapping[str, Regrets],
-    claim: str = "",
-    more: bool = False,
-) -> Statement:
-    """Return the statement that in each case the first learner has less regret than the second, or more regret."""
-    limit = {"low": 0.0} if more else {"high": 0.0}
-    claim = claim or f"{first} has less regret than {second}."
-    values = {case: regrets[first] - regrets[second] for case, regrets in cases.items()}
-    return Statement(place, claim, origin, f"difference of the regrets, {first} - {second}", values, **limit)
+def read_statements(source: str, values: Mapping[str, Mapping[str, np.ndarray]]) -> list[Statement]:
+    """Return the statements of a source in statements.toml, in its order, with measured numbers by key and case."""
+    entries = tomllib.loads(Path(__file__).with_name("statements.toml").read_text("utf-8"))[source]
+    return [Statement(values=values.get(key), **entry) for key, entry in entries.items()]
 
 
 def play(context: Context, arms: Any, learners: Mapping[str, Any], runs: int, rounds: int, **options: Any) -> Result:

@@ -4,12 +4,12 @@ import math
 from typing import Any, ClassVar
 
 import numpy as np
-from pydantic import Field
-
-import jaxonline as jo
 from benchmarks.papers.published import statements as published
 from benchmarks.papers.published.statements import Statement
 from benchmarks.papers.studies import figures
+from pydantic import Field
+
+import jaxonline as jo
 from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import Interval, Number, Table, Text
 from jaxonline.study import Context, Report, Study
@@ -93,35 +93,22 @@ class TsallisExperiments(Study):
         early = published.final_regrets(results[ADVERSARIAL], self.early)
         bound = 4 * math.sqrt(self.arms * self.rounds) + 1
 
-        def less(losses: str, second: str, first: str = REDUCED) -> Statement:
-            origin: Any = "memory" if {first, second} & {WEIGHTED} or first == THOMPSON else "text"
-            place = "Abstract" if origin == "text" else "Experiments"
-            claim = f"On {losses} losses {first} has less regret than {second}."
-            return published.less_regret(place, origin, first, second, {"": final[losses]}, claim)
-
         def growth(name: str, exponent: float) -> dict[str, np.ndarray]:
             return {name: final[ADVERSARIAL][name] - SPAN**exponent * early[name]}
 
-        return [
-            *(less(STOCHASTIC, second) for second in (UCB, EXPONENTIAL, WEIGHTED)),
-            less(STOCHASTIC, REDUCED, first=THOMPSON),
-            *(less(ADVERSARIAL, second) for second in (UCB, THOMPSON)),
-            Statement(
-                "Abstract", "On adversarial losses the regrets of UCB1 and Thompson sampling are almost linear (we "
-                "read: growth exponent at least 0.8).", "text", "R(T) - 8^0.8 R(T/8)",
-                growth(UCB, 0.8) | growth(THOMPSON, 0.8), low=0.0,
-            ),
-            Statement(
-                "Abstract", "On adversarial losses the regret of Tsallis-INF is logarithmic (we check only that it "
-                "grows more slowly than sqrt(T)).", "text", "R(T) - 8^0.5 R(T/8)", growth(REDUCED, 0.5), high=0.0,
-            ),
-            Statement(
-                "Theorem 1", "The regret of Tsallis-INF, IW, is at most 4 sqrt(KT) + 1 on all losses.", "memory",
-                "regret / bound", {losses: runs[WEIGHTED] / bound for losses, runs in final.items()}, high=1.0,
-            ),
-            Statement("Experiments", "Tsallis-INF has less regret than Broad and EXP3++.", "memory",
-                      reason="Broad and EXP3++ are not in this package."),
-        ]  # fmt: skip
+        by_place = {
+            f"{losses}-{key}": {"": final[losses][first] - final[losses][second]}
+            for losses, key, first, second in (
+                (STOCHASTIC, "ucb", REDUCED, UCB), (STOCHASTIC, "exp3", REDUCED, EXPONENTIAL),
+                (STOCHASTIC, "weighted", REDUCED, WEIGHTED), (STOCHASTIC, "thompson", THOMPSON, REDUCED),
+                (ADVERSARIAL, "ucb", REDUCED, UCB), (ADVERSARIAL, "thompson", REDUCED, THOMPSON),
+            )
+        }  # fmt: skip
+        return published.read_statements("zimmert", by_place | {
+            "almost-linear": growth(UCB, 0.8) | growth(THOMPSON, 0.8),
+            "logarithmic": growth(REDUCED, 0.5),
+            "bound": {losses: runs[WEIGHTED] / bound for losses, runs in final.items()},
+        })  # fmt: skip
 
     def rows(self, losses: str, result: jo.Result) -> list[dict[str, Any]]:
         """Return a row for each learner, with its regret and the growth exponent of the mean regret."""

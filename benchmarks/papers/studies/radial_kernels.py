@@ -132,7 +132,7 @@ class RadialKernels(Study):
                 mean = printed_radial_surrogate_mean(truncate(g, cut, N_NODES), self.noise, self.dimension, squared)
                 axes.plot(r, mean, ":", color=COLOURS[3], label="mean of the surrogate as printed (E13)")
             figures.finish(axes, "r / sqrt(d)", "kernel", f"g = 1 / (1 + r^2/d), c = {c:g}")
-            figures.legend(axes)
+        figures.legend(above[0], fontsize=7, loc="upper right")
         for axes, (name, results) in zip(below, compared.items(), strict=False):
             for own in results:
                 figures.plot_bands(axes, own.result.rounds, own.result.bands(), own.result.learners, STYLES)
