@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from benchmarks.papers.published import statements as published
-from benchmarks.papers.published.statements import Regrets, Statement
-from benchmarks.papers.studies import figures
 from pydantic import Field
 from scipy import special
 
 import jaxonline as jo
+from benchmarks.papers.published import statements as published
+from benchmarks.papers.published.statements import Regrets, Statement
+from benchmarks.papers.studies import figures
 from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import Interval, Number, Table, Text
 from jaxonline.results.statistics import mean_over_runs

@@ -3,12 +3,12 @@
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from benchmarks.papers.published import statements as published
-from benchmarks.papers.published.statements import Statement
-from benchmarks.papers.studies import figures
 from pydantic import Field
 
 import jaxonline as jo
+from benchmarks.papers.published import statements as published
+from benchmarks.papers.published.statements import Statement
+from benchmarks.papers.studies import figures
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import Interval, Number, Table, Text

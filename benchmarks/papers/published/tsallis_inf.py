@@ -4,12 +4,12 @@ import math
 from typing import Any, ClassVar
 
 import numpy as np
-from benchmarks.papers.published import statements as published
-from benchmarks.papers.published.statements import Statement
-from benchmarks.papers.studies import figures
 from pydantic import Field
 
 import jaxonline as jo
+from benchmarks.papers.published import statements as published
+from benchmarks.papers.published.statements import Statement
+from benchmarks.papers.studies import figures
 from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import Interval, Number, Table, Text
 from jaxonline.study import Context, Report, Study
