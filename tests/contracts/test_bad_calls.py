@@ -11,8 +11,7 @@ from bad_call_parts import EXP, GAUSS, LAW, LENGTH, MAP, X, Y
 from bad_calls import MASKED, Row, check, count, grouped, number, option, positive, row, rows, thing, vector
 
 import jaxonline as jo
-from benchmarks.papers.engines.kernel_forecasts import expert_forecasts
-from benchmarks.papers.engines.vaw_blocks import forecast
+from benchmarks.papers.engines.kernels import expert_forecasts, forecast
 from jaxonline import comparators, environments, estimators, feedback, kernels, learners, losses
 from jaxonline.environments.adversaries import indistinguishable_pair, unavoidable_regret
 from jaxonline.estimators.dictionary import Dictionary

@@ -12,7 +12,6 @@ from registry import LEARNERS
 
 import jaxonline as jo
 from benchmarks.papers.claims.notes import PAPERS
-from benchmarks.papers.engines import kernel_competitors
 from jaxonline.citing import METHODS, entries
 from jaxonline.results import Standings
 
@@ -50,7 +49,7 @@ def parse_entry(entry: str) -> tuple[str, str, dict[str, str]]:
 def find_method(name: str):
     """Return the class or function of a method."""
     name = {"law=l2": "AttributeGradient"}.get(name, name)
-    places = [*(getattr(jo, room) for room in ROOMS), jo.intervals, kernel_competitors]
+    places = [*(getattr(jo, room) for room in ROOMS), jo.intervals]
     return next(getattr(place, name) for place in places if hasattr(place, name))
 
 

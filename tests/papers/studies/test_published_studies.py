@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks.papers.published.bandit_algorithms_runs import COMMITMENTS, TUNED
-from benchmarks.papers.published.explore_then_commit import commitment
+from benchmarks.papers.published.bandit_algorithms import COMMITMENTS, TUNED, commitment
 from benchmarks.papers.studies import QUICK, STUDIES
 from jaxonline.study import Context
 from jaxonline.study.ready import load_study

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from benchmarks.papers.claims import registry
-from benchmarks.papers.studies import multikernel_runs
+from benchmarks.papers.studies import multikernel
 from jaxonline.cli import app
 from jaxonline.datasets import loading
 from jaxonline.study import study
@@ -145,8 +145,6 @@ FIELDS = {
         f"--seeds {HUGE}": "--seeds",
         "--seeds 4294967296,": "--seeds",
         "--sampler other": "--sampler ... got other",
-        "--dtype float16": "--dtype",
-        "--impute mode": "--impute ... got mode",
         "--sets table.csv --target nonsense": "table.csv has no column 'nonsense'",
         "--sets table.csv --target 9": "table.csv has no column 9",
         "--sets file": "--sets",
@@ -180,7 +178,7 @@ def unchanged_folder(tmp_path, monkeypatch):
     def work(*arguments, **options):
         raise Worked
 
-    places = (study, "simulate"), (registry, "run_parallel"), (multikernel_runs, "run_set")
+    places = (study, "simulate"), (registry, "run_parallel"), (multikernel, "run_set")
     for module, name in (*places, (loading, "fetch_file"), (loading, "fetch_openml")):
         monkeypatch.setattr(module, name, work)
     monkeypatch.delenv("JAXONLINE_DATA", raising=False)

@@ -10,7 +10,7 @@ from attribute_efficient import reference
 from tiers import some
 
 import jaxonline as jo
-from benchmarks.papers.engines.attribute_streams import _play, play_streams
+from benchmarks.papers.engines.attributes import _play, play_streams
 from jaxonline.environments import DataStream, three_bits
 from jaxonline.estimators.attributes import AttributeGradient
 from jaxonline.feedback import Attributes
