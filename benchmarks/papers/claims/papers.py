@@ -28,7 +28,7 @@ PLACES: dict[str, list[Place]] = {
     "A": [
         Place("section 2", "oracles of noisy copies; the losses; the kernels",
               "feedback.NoisyCopies feedback.AdversarialCopies losses kernels"),
-        Place("Eq. 1", "the expected regret on the clean data", "game.CleanRegret study.ready.quickstart"),
+        Place("Eq. 1", "the expected regret on the clean data", "game.CleanRegret"),
         Place("section 2 (remark on batches)", "online-to-batch conversion: a predictor with small risk on clean data",
               "learners.held_out_risk", reason="further-experiments.md reports an experiment"),
         Place("section 3.1", "online gradient descent, its bound; a linear loss needs one copy",
@@ -49,7 +49,7 @@ PLACES: dict[str, list[Place]] = {
         Place("section 4.1", "an unknown horizon; regret with high probability if noise is bounded or sub-Gaussian "
               "(after Theorem 1), for two copies, and for kernels under Gaussian noise of known covariance",
               "learners.InverseSqrt learners.Doubling bounds.with_high_probability bounds.largest_copies "
-              "learners.SurrogateKernel study.ready.quickstart study.ready.games.quantiles",
+              "learners.SurrogateKernel",
               tests="bounds/test_high_probability.py::test_bounds_hold_in_runs_and_in_a_numpy_loop "
               "learners/kernels/test_surrogate_kernel.py::"
               "test_the_regret_is_below_the_bound_with_high_probability_although_noise_is_unbounded"),
@@ -68,15 +68,14 @@ PLACES: dict[str, list[Place]] = {
               "losses.SmoothedAbsolute losses.SmoothedHinge losses.SemicircleAbsolute estimators.DiscreteLomax "
               "estimators.GradientLength estimators.chebyshev"),
         Place("footnote 2", "two copies are enough for the squared loss and the linear kernel",
-              "estimators.TwoCopies study.ready.quickstart"),
+              "estimators.TwoCopies"),
         Place("section 4.3, Theorem 3, section 5.3, Theorem 5, Eq. 3, Eq. 4, Appendix E, Eq. 7, Appendix F, Eq. 8, "
               "Eq. 9, Eq. 10, Eq. 11", "one noisy copy is not enough",
               "environments.indistinguishable_pair environments.unavoidable_regret "
               "environments.indistinguishable_games environments.unavoidable_regret_of_games "
               "papers.studies.impossibility"),
         Place("section 5.1, Theorem 4, Appendix D", "regret with any unbiased g~ and Psi~",
-              "bounds.unbiased_steps bounds.noisy_kernel environments.OppositeLabels environments.OppositeInstances "
-              "study.ready.games.adaptive"),
+              "bounds.unbiased_steps bounds.noisy_kernel environments.OppositeLabels environments.OppositeInstances"),
         Place("section 5.2, Eq. 2, Subroutine 2, Lemma 3", "Map_Estimate of a dot-product kernel",
               "estimators.DotProductFeatureMap estimators.CombinedFeatureMap"),
         Place("Subroutine 3, Lemma 4, Subroutine 4", "Prod, inner products of estimates",
@@ -90,26 +89,25 @@ PLACES: dict[str, list[Place]] = {
     "B": [
         Place("section 2, Eq. 1", "the expected regret on the clean data, and regret with high probability",
               "game.CleanRegret bounds.with_high_probability bounds.largest_copies "
-              "results.statistics.quantiles.quantile_over_runs study.ready.games.quantiles"),
+              "results.statistics.quantiles.quantile_over_runs"),
         Place("section 2 (remark on batches)", "online-to-batch conversion",
               "learners.held_out_risk", reason="further-experiments.md reports an experiment"),
         Place("section 2 (known mean)", "a known mean of the noise is deducted from copies and labels",
               "feedback.Replicates estimators.TwoCopies"),
         Place("section 2 (unknown horizon)", "the results extend to an unknown horizon",
-              "learners.InverseSqrt learners.Doubling study.ready.quickstart"),
+              "learners.InverseSqrt learners.Doubling"),
         Place("section 3, Eq. 2, Lemma 3", "gradient descent on any sequence of vectors", "bounds.gradient_descent"),
-        Place("section 3.1, Eq. 3", "gradient descent on estimates", "learners.GradientLearner study.ready.quickstart"),
+        Place("section 3.1, Eq. 3", "gradient descent on estimates", "learners.GradientLearner"),
         Place("section 3.2, Eq. 4, Eq. 13, Eq. 14, Eq. 15", "gradient descent with a surrogate kernel",
               "estimators.Surrogate learners.SurrogateKernel"),
         Place("section 4, footnote 1, Lemma 1, Algorithm 1",
               "two copies (left) and one copy with its covariance (right), and the moments of copies",
               "estimators.TwoCopies estimators.KnownCovariance bounds.moment_bounds"),
-        Place("Theorem 1", "regret with two copies", "bounds.two_copies study.ready.quickstart"),
+        Place("Theorem 1", "regret with two copies", "bounds.two_copies"),
         Place("section 5, Lemma 2", "one copy and its covariance",
               "estimators.KnownCovariance estimators.KnownJointCovariance feedback.CorrelatedCopies"),
         Place("Theorem 2", "regret with one copy and its covariance, also with the better step B_w / sqrt(G T)",
-              "bounds.known_covariance bounds.known_joint_covariance study.ready.quickstart "
-              "study.ready.games.quantiles"),
+              "bounds.known_covariance bounds.known_joint_covariance"),
         Place("section 6, Eq. 5, Algorithm 2", "a Gaussian kernel and Gaussian noise, also with measured copies",
               "estimators.Surrogate learners.SurrogateKernel feedback.Replicates papers.studies.gaussian_noise",
               tests="learners/kernels/test_surrogate_kernel.py::"
@@ -246,25 +244,23 @@ PLACES: dict[str, list[Place]] = {
               "game.Game game.play game.stream_keys live.Live",
               tests="game/test_random_streams.py::test_random_numbers_are_uncorrelated"),
         Place("spam filtering", "boolean instances with few relevant attributes; Winnow (Littlestone 1988)",
-              "environments.SparseBooleans learners.Winnow learners.ThresholdAdvice bounds.winnow "
-              "study.ready.games.sparse"),
+              "environments.SparseBooleans learners.Winnow learners.ThresholdAdvice bounds.winnow"),
         Place("regret, negative result", "learner and adversary; regret of at least T/2 of every deterministic "
               "learner against two constant experts",
               "game.CleanRegret comparators.BestExpert environments.ContraryLabels environments.ContraryLosses",
               tests="environments/test_contrary.py::test_every_deterministic_learner_errs_in_every_round "
               "environments/test_contrary.py::test_every_deterministic_learner_of_arms_loses_every_round"),
         Place("Algorithm 1", "halving (as printed: lazy), and its bound",
-              "learners.Halving bounds.halving study.ready.games.mistakes"),
+              "learners.Halving bounds.halving"),
         Place("exponential weights, Algorithm 2, Algorithm 3", "exponential weights (printed twice) and their regret",
               "learners.DrawnExpert learners.Hedge learners.EWA bounds.exponential_weights"),
         Place("Algorithm 4", "the perceptron, and its bound",
-              "learners.Perceptron bounds.perceptron study.ready.games.perceptron"),
+              "learners.Perceptron bounds.perceptron"),
         Place("practical setup", "adaptive conformal prediction (named only in the lecture): Gibbs and Candes 2021",
               "learners.AdaptiveConformal losses.Miscoverage environments.ShiftingScores bounds.adaptive_conformal "
-              "bounds.quantile_tracking study.ready.games.conformal"),
+              "bounds.quantile_tracking"),
         Place("interesting materials", "convex optimisation, stochastic and adversarial bandits",
-              "learners.GradientLearner learners.UCB1 learners.EXP3 study.ready.games.convex "
-              "study.ready.games.bandits"),
+              "learners.GradientLearner learners.UCB1 learners.EXP3"),
         Place("Auer et al. 2002", "adversarial bandits (The nonstochastic multiarmed bandit problem)",
               "learners.EXP3 learners.EXP3P learners.EXP4 bounds.exp3 bounds.exp4 bounds.minimax",
               tests="learners/bandits/test_loss_estimates.py::test_loss_estimates_have_their_mean_and_wrong_divisors_are_found"),
@@ -276,7 +272,7 @@ PLACES: dict[str, list[Place]] = {
               "feedback.Delayed learners.UpdateOnArrival learners.BOLD bounds.bold bounds.delayed_ucb1",
               tests="feedback/test_delayed.py::test_bold_equals_a_loop_over_copies"),
         Place("Kleinberg et al. 2010", "sleeping bandits and the best ordering",
-              "learners.UCB1 comparators.BestOrdering bounds.sleeping_ucb1 study.ready.games.sleeping"),
+              "learners.UCB1 comparators.BestOrdering bounds.sleeping_ucb1"),
         Place("Neu 2015", "EXP3 with implicit exploration", "learners.EXP3IX bounds.exp3_ix",
               tests="learners/bandits/test_loss_estimates.py::test_loss_estimates_have_their_mean_and_wrong_divisors_are_found"),
         Place("Kivinen and Warmuth 1997", "exponentiated gradient", "learners.ExponentiatedGradient",
@@ -286,8 +282,8 @@ PLACES: dict[str, list[Place]] = {
               reason="the test is in the row of exponentiated gradient, which is the map of the entropy"),
         Place("Hazan et al. 2007", "logarithmic regret: strongly convex losses, online Newton step",
               "learners.GradientLearner learners.InverseTime bounds.strongly_convex learners.OnlineNewtonStep "
-              "bounds.online_newton_step study.ready.games.strongly_convex"),
-        Place("Duchi et al. 2011", "AdaGrad", "learners.AdaGrad bounds.adagrad study.ready.games.strongly_convex"),
+              "bounds.online_newton_step"),
+        Place("Duchi et al. 2011", "AdaGrad", "learners.AdaGrad bounds.adagrad"),
         Place("Flaxman et al. 2005", "gradient descent without a gradient",
               "learners.GradientBandit bounds.gradient_bandit",
               tests="learners/gradient/test_convex_learners.py::test_gradient_bandit_equals_its_numpy_loop"),

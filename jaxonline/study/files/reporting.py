@@ -111,13 +111,14 @@ def _table(result: Result, title: str, quantity: str, bounds: dict[str, float], 
             "learner": name, "queries_per_round": float(queries.mean[i, -1]) / horizon,
             quantity: float(total.mean[i, -1]), "low": float(total.low[i, -1]), "high": float(total.high[i, -1]),
             f"{short}_per_round": float(total.mean[i, -1]) / horizon, "failed": int(result.failed[i]),
-            "overflowed": int(result.overflowed[i]), **beside[i],
+            "overflowed": int(result.overflowed[i]), **({"bound": bounds.get(name)} if bounds else {}), **beside[i],
         }
         for i, name in enumerate(result.learners)
     ]  # fmt: skip
     summed = (
         Text("learner"), Number("queries_per_round", "queries\n/round", "{:.2f}"),
         Interval(quantity, f"{short}\n(95 %)", "{:.4g}"), Number(f"{short}_per_round", f"{short}\n/round", "{:.5g}"),
+        *(column for column in REGRET_COLUMNS if column.key == "bound" and bounds),
     )  # fmt: skip
     return Table(title, rows, (*summed, *EXCLUDED_RUNS_COLUMNS, *columns))
 
