@@ -20,8 +20,8 @@ from benchmarks.papers.claims.report import as_text
 DOCS = Path(__file__).resolve().parents[1]
 # the studies of the gallery that belong to a paper
 STUDIES = {
-    "A": ("noisy-kernels", "impossibility", "variance", "adaptive", "quantiles"),
-    "B": ("quickstart", "gaussian-noise", "radial-kernels", "adaptive", "quantiles"),
+    "A": ("noisy-kernels", "impossibility", "variance", "adaptive"),
+    "B": ("quickstart", "gaussian-noise", "radial-kernels", "adaptive"),
     "C": ("attributes",),
     "D": ("multikernel", "multikernel-rates"),
     "E": ("mistakes", "experts", "perceptron", "bandits"),

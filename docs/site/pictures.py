@@ -11,22 +11,21 @@ from pathlib import Path
 
 from PIL import Image
 
-from jaxonline.study.ready import study_commands
-
 FOLDER = Path(__file__).resolve().parents[1] / "gallery"
 # the figure of each study; other pictures of the gallery are in docs/
-FIGURES = {
+PAPERS = {
     "noisy-kernels": "regret", "impossibility": "figure", "variance": "figure", "multikernel": "running",
     "multikernel-rates": "figure", "attributes": "prefixes", "radial-kernels": "figure",
-    "experts": "figure", "tracking": "figure", "forecasts": "figure", "mistakes": "figure", "perceptron": "figure",
-    "sparse": "figure",
-    "bandits": "figure", "delayed": "figure", "best-arm": "figure", "sets": "figure",
-    "delayed-gradient": "figure", "adaptive": "figure", "quantiles": "figure", "duels": "figure",
-    "sleeping-bandits": "figure", "sleeping-experts": "figure", "contextual": "figure",
-    "conformal": "figure", "convex": "figure", "strongly-convex": "figure",
     "bandit-algorithms": "figure", "finite-time-bandits": "figure", "non-stationary-bandits": "figure",
     "tsallis-inf": "figure",
 }  # fmt: skip
+GAMES = {
+    "experts": "figure", "tracking": "figure", "mistakes": "figure", "perceptron": "figure", "sparse": "figure",
+    "bandits": "figure", "sleeping-bandits": "figure", "sleeping-experts": "figure-awake_regret_0",
+    "delayed": "figure", "delayed-gradient": "figure", "adaptive": "figure", "best-arm": "figure-wrong_recommendation",
+    "sets": "figure", "duels": "figure", "contextual": "figure", "convex": "figure", "strongly-convex": "figure",
+}  # fmt: skip
+FIGURES = PAPERS | GAMES
 OPTIONS = {"attributes": ["--quick"]}  # an hour without it
 WIDTH, COLOURS = 1400, 64  # all pictures together must stay below 2 MB
 SMALLER = {  # width and colours of pictures that lose little
@@ -55,8 +54,8 @@ def main() -> None:
     made = options.made or Path(tempfile.mkdtemp())
     for name in options.names:
         if options.made is None:
-            command = [sys.executable, "-m", "jaxonline", *study_commands()[name].split(), *OPTIONS.get(name, ())]
-            command += ["--out", str(made / name)]
+            program = ["jaxonline", "run"] if name in GAMES else ["benchmarks.papers", "reproduce"]
+            command = [sys.executable, "-m", *program, name, *OPTIONS.get(name, ()), "--out", str(made / name)]
             subprocess.run(command, check=True)
         reduce(made / name / f"{FIGURES[name]}.png", FOLDER / f"{name}.png")
 

@@ -12,8 +12,12 @@ from typer.core import TyperGroup
 
 import jaxonline
 from jaxonline import cli
-from jaxonline.study.files.templates import write_study_template
-from jaxonline.study.ready import load_study, study_commands
+from benchmarks.papers.__main__ import app as papers
+from benchmarks.papers.commands import load_study
+from benchmarks.papers.studies import STUDIES
+from benchmarks.suites import SuiteCommands
+from benchmarks.suites import app as suites
+from jaxonline.study.files.templates import EXAMPLES, example_path, write_study_template
 
 PAGES = [
     "README.md",
@@ -145,22 +149,25 @@ def complaint(command: str) -> str | None:
         (known,) = re.findall(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
         missing = sorted(set(words[1:]) - set(known.split()))
         return f"no target {', '.join(missing)}" if missing else None
-    if words[:2] == ["python", "-m"] or words[0] == "pip" or words[:2] == ["python", "-c"]:
+    if words[0] != "jaxonline" and (words[:2] != ["python", "-m"] or words[2] not in PROGRAMS):
+        if words[:2] != ["python", "-m"]:
+            return None
         module = ROOT.joinpath(*words[2].split("."))
-        known = words[0] == "pip" or words[1] == "-c" or module.is_dir() or module.with_suffix(".py").exists()
-        return None if known else f"no module {words[2]}"
-    if words[0] == "python":
-        return None
+        return None if module.is_dir() or module.with_suffix(".py").exists() else f"no module {words[2]}"
+    program, arguments = (words[0], words[1:]) if words[0] == "jaxonline" else (words[2], words[3:])
     try:
-        read(words[1:])
+        read(program, arguments)
     except Exception as error:
         return str(error)
     return None
 
 
-def read(words: list[str]) -> None:
-    """Read a command as the command line does, a study with its fields."""
-    command, name, context, rest = typer.main.get_command(cli.app), "jaxonline", None, words
+PROGRAMS = {"jaxonline": cli.app, "benchmarks.papers": papers, "benchmarks.suites": suites}
+
+
+def read(program: str, words: list[str]) -> None:
+    """Read a command as the command line does, a study with its fields, and a shipped study by its name."""
+    command, name, context, rest = typer.main.get_command(PROGRAMS[program]), program, None, words
     while isinstance(command, TyperGroup):
         if not rest:
             return
@@ -171,9 +178,13 @@ def read(words: list[str]) -> None:
         context = command.make_context(name, list(rest), parent=context)
         name, command, rest = command.resolve_command(context, list(rest))
     context = command.make_context(name, rest, parent=context)
-    if name in study_commands():
-        study = load_study(name)
+    studies = STUDIES | SuiteCommands.studies if program != "jaxonline" else {}
+    if name in studies:
+        study = load_study(studies[name])
         study(**{key: context.params[key] for key in study.model_fields if context.params[key]})
+    shipped = context.params.get({"run": "file", "new": "name"}.get(name, "")) or "NAME"
+    if program == "jaxonline" and shipped not in ("NAME", "FILE") and not shipped.endswith((".toml", ".json")):
+        example_path(shipped)
 
 
 ADDED = ("python -m benchmarks.papers reproduce step-sizes --runs 50",)  # of the study that CONTRIBUTING adds
@@ -186,9 +197,14 @@ def test_commands_of_pages_are_commands(page):
 
 
 def test_invalid_commands_are_detected():
-    assert complaint("jaxonline play bandit") == "command: unknown name (got 'bandit'); did you mean 'play bandits'?"
-    assert "no such option" in complaint("jaxonline play bandits --round 3").lower()
-    assert complaint("jaxonline play bandits --runs 1") == "runs: must be at least 2 (got 1)"
+    assert complaint("jaxonline bandit") == "command: unknown name (got 'bandit'); did you mean 'run bandits'?"
+    assert complaint("jaxonline run bandit").endswith("(got 'bandit'); did you mean 'bandits'?")
+    assert complaint("jaxonline run bandits") is complaint("jaxonline run mine.toml") is None
+    assert "no such option" in complaint("jaxonline run bandits --round 3").lower()
+    suite = "python -m benchmarks.suites textbook-bandits"
+    assert complaint(f"{suite} --runs 1") == "runs: must be at least 2 (got 1)"
+    assert "no such option" in complaint(f"{suite} --round 3").lower()
+    assert "did you mean 'reproduce variance'" in complaint("python -m benchmarks.papers reproduce varance")
     assert complaint("make tests") == "no target tests"
     assert complaint("python -m benchmarks.speed") == "no module benchmarks.speed"
 
@@ -197,19 +213,25 @@ def test_invalid_commands_are_detected():
 # The gallery, and the page for a newcomer
 
 
-def test_the_gallery_has_every_ready_study():
-    """With its picture, its command and Python."""
-    sections = re.split(r"^### ", text_of(GALLERY), flags=re.MULTILINE)[1:]
-    shown = {}
+NO_PICTURE = {"quickstart", "noisy-kernels", "few-attributes", "own-data"}  # of a shipped file
+
+
+def test_the_gallery_has_every_study():
+    """With its picture and its command; with Python unless it is a study file."""
+    sections = re.split(r"^(?=##+ )", text_of(GALLERY), flags=re.MULTILINE)
+    shown = set()
     for section in sections:
-        (command,) = re.findall(r"^    jaxonline (.*)$", section, re.MULTILINE)
-        shown[command.removesuffix(" --quick")] = section
+        if not section.startswith("### "):
+            continue
+        (command,) = re.findall(r"^    (?:jaxonline|python -m benchmarks\.\w+) (.*)$", section, re.MULTILINE)
+        shown.add(command.removesuffix(" --quick"))
         assert len(re.findall(r"^!\[.+\]\((?:gallery/)?[\w-]+\.png\)$", section, re.MULTILINE)) == 1, command
-        assert len(re.findall(r"^```python$", section, re.MULTILINE)) == 1, command
+        assert len(re.findall(r"^```python$", section, re.MULTILINE)) == (not command.startswith("run ")), command
         assert re.search(r"^\*.*(\d runs|no runs|five draws|--quick)", section, re.MULTILINE), (
             f"{command}: how much was played"
         )
-    assert set(shown) == set(study_commands().values())
+    files = {f"run {name}" for name in EXAMPLES if name not in NO_PICTURE}
+    assert shown == {"quickstart", *files, *(f"reproduce {name}" for name in STUDIES), *SuiteCommands.studies}
     assert sum(path.stat().st_size for path in (ROOT / "docs").rglob("*.png")) < 2_000_000
 
 

@@ -13,7 +13,7 @@ from benchmarks.papers.claims.page import claims_page
 from benchmarks.papers.claims.papers import PLACES, claims_at, defining_file, named_tests, papers_page, studies_of
 from benchmarks.papers.claims.registry import all_claims
 from benchmarks.papers.claims.report import as_text, markdown_errata
-from jaxonline.study.ready import STUDY_GROUPS
+from benchmarks.papers.studies import STUDIES
 
 ROOT = Path(jaxonline.__file__).parents[1]
 CLAIMS = (ROOT / "docs" / "claims.md").read_text()
@@ -112,12 +112,12 @@ def test_every_part_of_the_papers_has_a_row(letter):
         assert [f"{kind} {n}" for n in numbers if f"{kind} {n}".strip().lower() not in keys] == []
 
 
-STUDY_MODULES = {command.split(":")[0] for studies in STUDY_GROUPS.values() for command in studies.values()}
+STUDY_MODULES = {location.partition(":")[0] for location in STUDIES.values()}
 
 
 def is_study(name: str) -> bool:
     """Whether a name is the module of a study, or something in a module of a study's figures or theory."""
-    module = f"jaxonline.{name}"
+    module = f"benchmarks.{name}"
     while importlib.util.find_spec(module.rpartition(".")[0]).submodule_search_locations is None:
         module = module.rpartition(".")[0]
     return module in STUDY_MODULES or module.endswith(("_figures", "_theory"))
@@ -138,9 +138,9 @@ def test_named_studies_and_tests_exist():
         assert all((ROOT / defining_file(name)).exists() for name in studies_of(place))
         for file, function in named_tests(place):
             assert f"\ndef {function}(" in (ROOT / "tests" / file).read_text(), function
-    assert is_study("study.ready.variance")
-    assert is_study("study.ready.multikernel_figures.running")
-    assert not is_study("study.ready.multikernel_runs.scaled")
+    assert is_study("papers.studies.variance")
+    assert is_study("papers.studies.multikernel_figures.running")
+    assert not is_study("papers.studies.multikernel_runs.scaled")
 
 
 def test_defining_file_returns_the_file_of_a_name():
