@@ -109,7 +109,8 @@ def _gallery_section(name: str) -> str:
 
 
 def _names(section: str, name: str) -> bool:
-    return re.search(rf"^    jaxonline (reproduce |play )?{name}\b", section, re.MULTILINE) is not None
+    program = r"(jaxonline( run)?|python -m benchmarks\.papers reproduce)"
+    return re.search(rf"^    {program} {name}\b", section, re.MULTILINE) is not None
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -11,12 +11,12 @@ from optional_packages import missing_packages, skip_reason
 from typer.core import TyperGroup
 
 import jaxonline
-from jaxonline import cli
 from benchmarks.papers.__main__ import app as papers
 from benchmarks.papers.commands import load_study
 from benchmarks.papers.studies import STUDIES
 from benchmarks.suites import SuiteCommands
 from benchmarks.suites import app as suites
+from jaxonline import cli
 from jaxonline.study.files.templates import EXAMPLES, example_path, write_study_template
 
 PAGES = [
