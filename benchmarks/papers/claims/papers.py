@@ -28,7 +28,9 @@ PLACES: dict[str, list[Place]] = {
     "A": [
         Place("section 2", "oracles of noisy copies; the losses; the kernels",
               "feedback.NoisyCopies feedback.AdversarialCopies losses kernels"),
-        Place("Eq. 1", "the expected regret on the clean data", "game.CleanRegret"),
+        Place("Eq. 1", "the expected regret on the clean data", "game.CleanRegret",
+              tests="study/files/test_study_examples.py::"
+              "test_regret_is_linear_for_the_naive_learner_and_sublinear_for_unbiased_ones"),
         Place("section 2 (remark on batches)", "online-to-batch conversion: a predictor with small risk on clean data",
               "learners.held_out_risk", reason="further-experiments.md reports an experiment"),
         Place("section 3.1", "online gradient descent, its bound; a linear loss needs one copy",
@@ -68,7 +70,9 @@ PLACES: dict[str, list[Place]] = {
               "losses.SmoothedAbsolute losses.SmoothedHinge losses.SemicircleAbsolute estimators.DiscreteLomax "
               "estimators.GradientLength estimators.chebyshev"),
         Place("footnote 2", "two copies are enough for the squared loss and the linear kernel",
-              "estimators.TwoCopies"),
+              "estimators.TwoCopies",
+              tests="study/files/test_study_examples.py::"
+              "test_regret_is_linear_for_the_naive_learner_and_sublinear_for_unbiased_ones"),
         Place("section 4.3, Theorem 3, section 5.3, Theorem 5, Eq. 3, Eq. 4, Appendix E, Eq. 7, Appendix F, Eq. 8, "
               "Eq. 9, Eq. 10, Eq. 11", "one noisy copy is not enough",
               "environments.indistinguishable_pair environments.unavoidable_regret "
@@ -95,9 +99,13 @@ PLACES: dict[str, list[Place]] = {
         Place("section 2 (known mean)", "a known mean of the noise is deducted from copies and labels",
               "feedback.Replicates estimators.TwoCopies"),
         Place("section 2 (unknown horizon)", "the results extend to an unknown horizon",
-              "learners.InverseSqrt learners.Doubling"),
+              "learners.InverseSqrt learners.Doubling",
+              tests="study/files/test_study_examples.py::"
+              "test_regret_is_linear_for_the_naive_learner_and_sublinear_for_unbiased_ones"),
         Place("section 3, Eq. 2, Lemma 3", "gradient descent on any sequence of vectors", "bounds.gradient_descent"),
-        Place("section 3.1, Eq. 3", "gradient descent on estimates", "learners.GradientLearner"),
+        Place("section 3.1, Eq. 3", "gradient descent on estimates", "learners.GradientLearner",
+              tests="study/files/test_study_examples.py::"
+              "test_regret_is_linear_for_the_naive_learner_and_sublinear_for_unbiased_ones"),
         Place("section 3.2, Eq. 4, Eq. 13, Eq. 14, Eq. 15", "gradient descent with a surrogate kernel",
               "estimators.Surrogate learners.SurrogateKernel"),
         Place("section 4, footnote 1, Lemma 1, Algorithm 1",
@@ -244,23 +252,34 @@ PLACES: dict[str, list[Place]] = {
               "game.Game game.play game.stream_keys live.Live",
               tests="game/test_random_streams.py::test_random_numbers_are_uncorrelated"),
         Place("spam filtering", "boolean instances with few relevant attributes; Winnow (Littlestone 1988)",
-              "environments.SparseBooleans learners.Winnow learners.ThresholdAdvice bounds.winnow"),
+              "environments.SparseBooleans learners.Winnow learners.ThresholdAdvice bounds.winnow",
+              tests="environments/test_sparse_booleans.py::"
+              "test_perceptron_is_below_its_bound_but_above_that_of_winnow"),
         Place("regret, negative result", "learner and adversary; regret of at least T/2 of every deterministic "
               "learner against two constant experts",
               "game.CleanRegret comparators.BestExpert environments.ContraryLabels environments.ContraryLosses",
               tests="environments/test_contrary.py::test_every_deterministic_learner_errs_in_every_round "
               "environments/test_contrary.py::test_every_deterministic_learner_of_arms_loses_every_round"),
         Place("Algorithm 1", "halving (as printed: lazy), and its bound",
-              "learners.Halving bounds.halving"),
+              "learners.Halving bounds.halving",
+              tests="learners/experts/test_expert_learners.py::"
+              "test_halving_makes_at_most_log2_k_mistakes_on_enumerated_classes"),
         Place("exponential weights, Algorithm 2, Algorithm 3", "exponential weights (printed twice) and their regret",
               "learners.DrawnExpert learners.Hedge learners.EWA bounds.exponential_weights"),
         Place("Algorithm 4", "the perceptron, and its bound",
-              "learners.Perceptron bounds.perceptron"),
+              "learners.Perceptron bounds.perceptron",
+              tests="learners/linear/test_perceptron.py::test_perceptron_equals_its_numpy_loop "
+              "environments/test_sparse_booleans.py::"
+              "test_perceptron_is_below_its_bound_but_above_that_of_winnow"),
         Place("practical setup", "adaptive conformal prediction (named only in the lecture): Gibbs and Candes 2021",
               "learners.AdaptiveConformal losses.Miscoverage environments.ShiftingScores bounds.adaptive_conformal "
-              "bounds.quantile_tracking"),
+              "bounds.quantile_tracking",
+              tests="learners/conformal/test_adaptive_conformal.py::"
+              "test_error_of_the_coverage_is_below_the_bound_after_every_round_of_every_stream"),
         Place("interesting materials", "convex optimisation, stochastic and adversarial bandits",
-              "learners.GradientLearner learners.UCB1 learners.EXP3"),
+              "learners.GradientLearner learners.UCB1 learners.EXP3",
+              tests="contracts/test_bounds_on_games.py::"
+              "test_pseudo_regret_on_stationary_arms_is_below_the_bound"),
         Place("Auer et al. 2002", "adversarial bandits (The nonstochastic multiarmed bandit problem)",
               "learners.EXP3 learners.EXP3P learners.EXP4 bounds.exp3 bounds.exp4 bounds.minimax",
               tests="learners/bandits/test_loss_estimates.py::test_loss_estimates_have_their_mean_and_wrong_divisors_are_found"),
@@ -272,7 +291,9 @@ PLACES: dict[str, list[Place]] = {
               "feedback.Delayed learners.UpdateOnArrival learners.BOLD bounds.bold bounds.delayed_ucb1",
               tests="feedback/test_delayed.py::test_bold_equals_a_loop_over_copies"),
         Place("Kleinberg et al. 2010", "sleeping bandits and the best ordering",
-              "learners.UCB1 comparators.BestOrdering bounds.sleeping_ucb1"),
+              "learners.UCB1 comparators.BestOrdering bounds.sleeping_ucb1",
+              tests="learners/bandits/test_sleeping.py::"
+              "test_ucb1_satisfies_its_theorem_with_gaps_to_the_best_available_arm"),
         Place("Neu 2015", "EXP3 with implicit exploration", "learners.EXP3IX bounds.exp3_ix",
               tests="learners/bandits/test_loss_estimates.py::test_loss_estimates_have_their_mean_and_wrong_divisors_are_found"),
         Place("Kivinen and Warmuth 1997", "exponentiated gradient", "learners.ExponentiatedGradient",
@@ -282,8 +303,12 @@ PLACES: dict[str, list[Place]] = {
               reason="the test is in the row of exponentiated gradient, which is the map of the entropy"),
         Place("Hazan et al. 2007", "logarithmic regret: strongly convex losses, online Newton step",
               "learners.GradientLearner learners.InverseTime bounds.strongly_convex learners.OnlineNewtonStep "
-              "bounds.online_newton_step"),
-        Place("Duchi et al. 2011", "AdaGrad", "learners.AdaGrad bounds.adagrad"),
+              "bounds.online_newton_step",
+              tests="study/files/test_study_examples.py::test_regret_on_coin_flips_is_a_harmonic_number "
+              "learners/gradient/test_convex_learners.py::"
+              "test_online_newton_step_is_below_its_bound_and_beats_gradient_descent"),
+        Place("Duchi et al. 2011", "AdaGrad", "learners.AdaGrad bounds.adagrad",
+              tests="learners/gradient/test_adaptive_steps.py::test_regret_of_adagrad_is_below_its_bound"),
         Place("Flaxman et al. 2005", "gradient descent without a gradient",
               "learners.GradientBandit bounds.gradient_bandit",
               tests="learners/gradient/test_convex_learners.py::test_gradient_bandit_equals_its_numpy_loop"),
