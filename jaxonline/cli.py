@@ -243,7 +243,7 @@ def _list(
     _call("list_names", name)
 
 
-def flag(name: str) -> str:
+def option_flag(name: str) -> str:
     """Return the option of the command line for an argument."""
     return f"--{name.replace('_', '-')}"
 
@@ -255,7 +255,7 @@ def usage_errors(command: str, arguments: Collection[str]) -> Iterator[None]:
         yield
     except (ValueError, OSError, OverflowError, MemoryError) as error:
         argument, problem = getattr(error, "argument", ""), getattr(error, "problem", "")
-        words = f"{flag(argument)}: {problem}" if argument in arguments else str(error) or type(error).__name__
+        words = f"{option_flag(argument)}: {problem}" if argument in arguments else str(error) or type(error).__name__
         raise _CommandError(command, words) from error
 
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar
 import typer
 from typer.core import TyperCommand
 
-from jaxonline.cli import Commands, console, flag, usage_errors
+from jaxonline.cli import Commands, console, option_flag, usage_errors
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.store.output_paths import check_distinct, check_file, check_folder, run_all_steps, write_text
 
@@ -95,7 +95,7 @@ def _study_help(study: Any) -> str:
 
 
 def _parameter(name: str, kind: Any, default: Any, **options: Any) -> inspect.Parameter:
-    option = typer.Option(flag(name), **options)
+    option = typer.Option(option_flag(name), **options)
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
 
 
