@@ -44,6 +44,7 @@ class Commands(TyperGroup):
     program = "jaxonline"
 
     def main(self, args: Any = None, prog_name: Any = None, complete_var: Any = None, **options: Any) -> Any:
+        """Run a command and exit; an error of the input has two lines, and an error in jaxonline its traceback."""
         try:
             code = super().main(args, self.program, complete_var, **options | {"standalone_mode": False})
             sys.stdout.flush()
@@ -67,9 +68,11 @@ class Commands(TyperGroup):
         raise SystemExit(code)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the options of the group; without arguments, the group prints its help."""
         return super().parse_args(ctx, args or ["--help"])
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that the arguments name; the error for an unknown name suggests a command."""
         name = args[0]
         if name not in self.list_commands(ctx):
             full_names = self.full_names(ctx)

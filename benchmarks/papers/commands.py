@@ -24,6 +24,7 @@ class StudyCommands(Commands):
     studies: ClassVar[Mapping[str, str]] = {}  # location "module:class" of each study by command
 
     def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of all commands."""
         return [*super().list_commands(ctx), *self.studies]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
@@ -33,6 +34,7 @@ class StudyCommands(Commands):
         return super().get_command(ctx, cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that the arguments name, which loads its study."""
         name, *rest = args
         if name in self.studies:
             return name, study_command(f"{ctx.command_path} {name}", load_study(self.studies[name])), rest
