@@ -4,29 +4,34 @@ from typing import Annotated, Any
 
 import typer
 
+from benchmarks.papers.commands import StudyCommands, study_title
 from benchmarks.papers.studies import SOURCES, STUDIES
-from jaxonline.cli import Commands, console, usage_errors
-from jaxonline.study.ready import study_title
+from jaxonline.cli import console, usage_errors
 
 PROGRAM = "python -m benchmarks.papers"
 
 
-class PaperCommands(Commands):
-    """The commands of this program; `reproduce` has one for each study."""
+class PaperCommands(StudyCommands):
+    """The commands of this program."""
 
     program = PROGRAM
 
-    def all_commands(self) -> list[str]:
-        """Return the commands of all groups, for suggestions."""
-        return ["list", "reproduce", "verify", *(f"reproduce {name}" for name in ("all", *STUDIES))]
+    def full_names(self, ctx: Any) -> dict[str, str]:
+        """Return all commands by their last word, for suggestions."""
+        return {name: name for name in ("list", "reproduce", "verify")} | {
+            name: f"reproduce {name}" for name in ("all", *STUDIES)
+        }
 
-    def _studies(self) -> dict[str, str]:
-        return STUDIES if self.name == "reproduce" else {}
+
+class ReproduceCommands(PaperCommands):
+    """The commands of `reproduce`, one for each study."""
+
+    studies = STUDIES
 
 
-options: dict[str, Any] = {"cls": PaperCommands, "add_completion": False}
-app = typer.Typer(pretty_exceptions_enable=False, **options)
-reproduce = typer.Typer(help="Tables and figures of the papers, each one command.", **options)
+options: dict[str, Any] = {"add_completion": False}
+app = typer.Typer(cls=PaperCommands, pretty_exceptions_enable=False, **options)
+reproduce = typer.Typer(cls=ReproduceCommands, help="Tables and figures of the papers, each one command.", **options)
 app.add_typer(reproduce, name="reproduce")
 
 

@@ -5,9 +5,9 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from benchmarks.papers.commands import load_study
 from benchmarks.papers.studies import QUICK, STUDIES
 from jaxonline.study import Context
-from jaxonline.study.ready import load_study
 
 
 def reproduce_all(out: Path, quick: bool, seed: int, console: Any) -> int:

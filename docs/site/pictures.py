@@ -12,14 +12,17 @@ from pathlib import Path
 from PIL import Image
 
 from benchmarks.papers.studies import STUDIES
-from jaxonline.study.ready import STUDY_GROUPS
+from jaxonline.study.files.templates import EXAMPLES
 
 ROOT = Path(__file__).resolve().parents[2]
 GALLERIES = {  # words of the commands before the name of the study, the studies, and the folder of their pictures
-    "jaxonline play": (tuple(STUDY_GROUPS["play"]), ROOT / "docs" / "gallery"),
+    "jaxonline run": (tuple(EXAMPLES), ROOT / "docs" / "gallery"),
     "benchmarks.papers reproduce": (tuple(STUDIES), ROOT / "benchmarks" / "papers" / "docs" / "gallery"),
 }
-FIGURES = {"noisy-kernels": "regret", "multikernel": "running", "attributes": "prefixes"}  # others: "figure"
+FIGURES = {  # others: "figure"
+    "noisy-kernels": "regret", "multikernel": "running", "attributes": "prefixes",
+    "sleeping-experts": "figure-awake_regret_0", "best-arm": "figure-wrong_recommendation",
+}  # fmt: skip
 OPTIONS = {"attributes": ["--quick"]}  # an hour without it
 WIDTH, COLOURS = 1400, 64  # all pictures together must stay below 2 MB
 SMALLER = {  # width and colours of pictures that lose little

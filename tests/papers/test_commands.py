@@ -7,9 +7,9 @@ from typer.testing import CliRunner
 from benchmarks.papers import reproduce
 from benchmarks.papers.__main__ import app
 from benchmarks.papers.claims.registry import all_claims
+from benchmarks.papers.commands import load_study
 from benchmarks.papers.studies import QUICK, SOURCES, STUDIES
 from jaxonline.study import Context, Report
-from jaxonline.study.ready import load_study
 
 
 def test_list_has_one_line_for_each_study_and_the_counts_of_claims():

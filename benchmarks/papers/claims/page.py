@@ -49,8 +49,8 @@ The printed formulas, as functions named printed_\\*, are beside [the claims](..
 {notes}"""
 _PLACES = """# Where is each paper in the code?
 
-[Claims](claims.md) explains the claims and the notes E1 to E{n_notes}. A study (`papers.studies`) shows the statements \
-of its row in simulations. A test compares the code of its row with an independent program. \
+[Claims](claims.md) explains the claims and the notes E1 to E{n_notes}. A study (`papers.studies`) shows the \
+statements of its row in simulations. A test compares the code of its row with an independent program. \
 [Further experiments](further-experiments.md) reports experiments whose code has been deleted.
 """
 

@@ -17,8 +17,8 @@ import numpy as np
 from jaxtyping import Float
 from pydantic import BeforeValidator, Field
 
+from benchmarks.papers.claims.multikernel import COLUMNS as PRINTED_COLUMNS
 from benchmarks.papers.claims.multikernel import PRINTED_TABLE_2
-from benchmarks.papers.claims.printed_multikernel import COLUMNS as PRINTED_COLUMNS
 from benchmarks.papers.engines.kernels import BLOCK_ROUNDS, expert_jobs, play_sequence, scan_blocks
 from benchmarks.papers.studies import figures
 from jaxonline import datasets, learners

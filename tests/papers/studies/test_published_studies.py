@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from benchmarks.papers.commands import load_study
 from benchmarks.papers.published.bandit_algorithms import COMMITMENTS, TUNED, commitment
 from benchmarks.papers.studies import QUICK, STUDIES
 from jaxonline.study import Context
-from jaxonline.study.ready import load_study
 
 pytestmark = [pytest.mark.long, pytest.mark.fast_compile]
 
