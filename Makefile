@@ -18,7 +18,7 @@ ifneq ($(call writable,$${MPLCONFIGDIR:-$${XDG_CONFIG_HOME:-$$HOME/.config}/matp
 export MPLCONFIGDIR := $(CURDIR)/.cache/matplotlib
 endif
 
-.PHONY: help quickstart test test-all drills test-lowest test-newest test-newest-3.11 test-newest-3.12 test-newest-3.13 lint format bench mutants notebooks docs clean
+.PHONY: help quickstart test test-all drills test-lowest test-newest test-newest-3.11 test-newest-3.12 test-newest-3.13 lint format bench papers mutants notebooks docs clean
 
 help:
 	@echo "make quickstart   a Monte Carlo regret study on real data: table and figure in results/quickstart/"
@@ -28,6 +28,7 @@ help:
 	@echo "make test-lowest  the tests with the lowest allowed versions (test-newest: the newest, on each Python)"
 	@echo "make lint         ruff, codespell, pyright; words to avoid are advice"
 	@echo "make bench        benchmarks beside the alternatives"
+	@echo "make papers       verify all claims of five papers, and reproduce all their studies in small sizes"
 	@echo "make mutants      the share of planted errors that the tests detect (number=300 seed=0 options=--long)"
 	@echo "make notebooks    run the notebooks"
 	@echo "make docs         the documentation site, in build/site/: open index.html"
@@ -129,13 +130,17 @@ bench: $(VENV)/.dev
 	$(PYTEST) tests/simulation/test_golden.py
 	$(BIN)/python -m benchmarks
 
+papers: $(VENV)/.run
+	$(BIN)/python -m benchmarks.papers verify
+	$(BIN)/python -m benchmarks.papers reproduce all --quick
+
 number ?= 300
 seed ?= 0
 mutants: $(VENV)/.mutants
 	$(BIN)/python tests/mutants --number $(number) --seed $(seed) $(options)
 
 notebooks: $(VENV)/.dev
-	$(BIN)/python -m pytest --nbmake notebooks
+	$(BIN)/python -m pytest --nbmake notebooks benchmarks/papers/notebooks
 
 docs: $(VENV)/.docs
 	$(BIN)/python docs/site

@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks._many_runs import ManyRuns, shorten_horizon
 from benchmarks._workload import Workload, command, is_installed
-from benchmarks.papers.engines.attribute_streams import play_streams
+from benchmarks.papers.engines.attributes import play_streams
 from jaxonline._xla.threads import run_parallel
 
 D, T, K = 784, 12_000, 4

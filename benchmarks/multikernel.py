@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from benchmarks._workload import Workload, command, is_installed
-from benchmarks.papers.engines.kernel_forecasts import expert_forecasts
+from benchmarks.papers.engines.kernels import expert_forecasts
 from jaxonline.estimators.dictionary import Dictionary
 
 N, M, D, T = 76, 100, 5, 640
@@ -167,7 +167,7 @@ def workloads(quick: bool) -> Iterator[Workload]:
 
 def whole_table() -> Callable[[], float]:
     """Return a contender that computes the published table."""
-    from benchmarks.papers.studies.multikernel_runs import run_set, scaled
+    from benchmarks.papers.studies.multikernel import run_set, scaled
     from jaxonline.datasets import ar4
 
     rng = np.random.default_rng(0)

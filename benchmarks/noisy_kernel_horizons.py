@@ -1,7 +1,7 @@
 """Cost of Algorithm 1 by the number of rounds: T = 250 to 4,000, Gaussian kernel, squared loss, d = 5, p = 2.
 
-The pseudocode of paper A costs O(T^3): in each round it computes |w|^2 as a double sum. The learner updates |w|^2 by a
-recurrence and stores low levels as tensors, so a round costs a constant and a part proportional to the stored copies.
+The pseudocode of the paper costs O(T^3): in each round it computes |w|^2 as a double sum. The learner updates |w|^2 by
+a recurrence and stores low levels as tensors, so a round costs a constant and a part proportional to the stored copies.
 The command prints the time of a run, its part of each round, and the exponent of T between successive horizons.
 
     python -m benchmarks.noisy_kernel_horizons [--runs 256] [--repeats 5]

@@ -2,7 +2,7 @@
 
     python -m benchmarks.store [--place FOLDER_OR_URL] [--repeats N] [--passes N] [--blocks N] [--json FILE]
 
-The study is `jaxonline quickstart` (five learners, 1,000 runs), with and without a store in turns. The seconds inside
+The study is `jaxonline quickstart` (four learners, 1,000 runs), with and without a store in turns. The seconds inside
 the store are also counted, because a busy machine varies more than this overhead. A block has 512 runs and 40 recorded
 rounds. One writer, and several in parallel, write blocks completely and durably.
 """
@@ -27,8 +27,7 @@ from jaxonline.store.blocks import Store
 from jaxonline.store.checkpoints import Checkpoint
 from jaxonline.store.filesystem import folder_at
 from jaxonline.store.layout import Blocks, FinishedBlock, JobArrays, StoreLayout
-from jaxonline.study import Context
-from jaxonline.study.ready import load_study
+from jaxonline.study import Context, load_study_file
 
 WIDTH, RECORDED, WRITERS = 512, 40, (1, 4, 16)
 OUTPUTS = ("cumulative_loss", "queries", "first_nonfinite", "first_overflow")
@@ -69,16 +68,16 @@ def counted() -> Iterator[list[float]]:
 
 def overhead(place: str, passes: int, repeats: int) -> tuple[list[float], list[float]]:
     """Return the seconds of quickstart with a store divided by those without, and the share inside the store."""
-    study, shares = load_study("quickstart")(passes=passes), []
+    study, shares = load_study_file("quickstart", rounds=passes * 442, seed=1), []
 
     def play(checkpoint: str | None) -> float:
         start_time = time.perf_counter()
         with counted() as spent:
-            study.run(Context(checkpoint=checkpoint, seed=1))
+            study.run(Context(checkpoint=checkpoint))
         if checkpoint is not None:
             took = time.perf_counter() - start_time
             shares.append(spent[0] / (took - spent[0]))
-        return study.runs * passes * 442 * 5
+        return study.options["n_runs"] * passes * 442 * 4
 
     contenders: dict[str, Callable[[], float]] = {
         "without a store": lambda: play(None), "with a store": lambda: play(f"{place}/{uuid.uuid4().hex}"),

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
         AdversarialCopies,
         Attributes,
         Bandit,
-        CorrelatedCopies,
         Delayed,
         Duel,
         FullInformation,
@@ -72,7 +71,6 @@ _NAMES_BY_MODULE = {
         "AdversarialCopies",
         "Attributes",
         "Bandit",
-        "CorrelatedCopies",
         "Delayed",
         "Duel",
         "FullInformation",
@@ -104,7 +102,7 @@ _NAMES_BY_TASK = {  # also for the site
     "Define a game": ("Game", "bandit_game", "Entrant", "play"),
     "Choose the feedback": (
         "FullInformation", "Bandit", "SemiBandit", "Duel", "LossOfMove", "OnRequest", "Delayed", "NoisyCopies",
-        "Replicates", "CorrelatedCopies", "AdversarialCopies", "Attributes",
+        "Replicates", "AdversarialCopies", "Attributes",
     ),
     "Choose a learner and its steps": ("GradientLearner", "InverseSqrt", "Constant", "Schedule"),
     "Choose the comparator of the regret": (
@@ -129,7 +127,7 @@ _MODULE_BY_NAME = {name: module for module, names in _NAMES_BY_MODULE.items() fo
 # a literal list, since type checkers read no other
 __all__ = [
     "AdversarialCopies", "Attributes", "Bandit", "BanditEnv", "BestArm", "BestSegments", "BestSet",
-    "Checkpoint", "Comparison", "CondorcetWinner", "Constant", "Context", "CorrelatedCopies", "Coverage",
+    "Checkpoint", "Comparison", "CondorcetWinner", "Constant", "Context", "Coverage",
     "CoverageError", "Delayed", "Duel", "Entrant", "FullInformation", "Game", "GradientLearner", "InverseSqrt",
     "L2Ball", "Live", "LossOfMove", "Mistakes", "NoisyCopies", "OfInfo", "OnRequest", "OnlineClassifier",
     "OnlineRegressor", "Precision", "Pulls", "RKHSBall", "Range", "Replicates", "Result", "RiverClassifier",

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 import jaxonline as jo
+from benchmarks.suites import TextbookBandits
 from jaxonline.parameters.errors import SkewedRunsWarning
 from jaxonline.results.report.tables import Number, Table, Text
 from jaxonline.results.statistics import joint_p_values, mean_over_runs
 from jaxonline.results.statistics.means import skewed_learners
-from jaxonline.study.ready import load_study
 
 TITLE = "Rankings from few runs"
 STUDIES = 1000
@@ -92,7 +92,7 @@ def errors_of_rankings(
 
 def bandit_regrets(runs: int = REAL_RUNS, rounds: int = 300) -> np.ndarray:
     """Return the regrets [9, 7, runs] of bandits of the study textbook-bandits, shifted to equal means in each game."""
-    games, learners, _ = load_study("textbook-bandits")().entries()
+    games, learners, _ = TextbookBandits().entries()
     learners = {name: learner for name, learner in learners.items() if name != "EXP3-IX"}
     results = jo.benchmark(games, learners, n_runs=runs, n_rounds=rounds).results.values()
     regrets = np.stack([result.regret[:, :, -1] for result in results])

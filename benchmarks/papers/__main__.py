@@ -4,29 +4,35 @@ from typing import Annotated, Any
 
 import typer
 
-from benchmarks.papers.studies import STUDIES
-from jaxonline.cli import Commands, console, usage_errors
-from jaxonline.study.ready import study_title
+from benchmarks.papers.commands import StudyCommands, study_title
+from benchmarks.papers.studies import SOURCES, STUDIES
+from jaxonline.cli import console, usage_errors
 
 PROGRAM = "python -m benchmarks.papers"
 
 
-class PaperCommands(Commands):
-    """The commands of this program; `reproduce` has one for each study."""
+class PaperCommands(StudyCommands):
+    """The commands of this program."""
 
     program = PROGRAM
 
-    def all_commands(self) -> list[str]:
-        """Return the commands of all groups, for suggestions."""
-        return ["list", "reproduce", "verify", *(f"reproduce {name}" for name in STUDIES)]
+    def full_names(self, ctx: Any) -> dict[str, str]:
+        """Return all commands by their last word, for suggestions."""
+        return {name: name for name in ("list", "reproduce", "verify")} | {
+            name: f"reproduce {name}" for name in ("all", *STUDIES)
+        }
 
-    def _studies(self) -> dict[str, str]:
-        return STUDIES if self.name == "reproduce" else {}
+
+class ReproduceCommands(PaperCommands):
+    """The commands of `reproduce`, one for each study."""
+
+    studies = STUDIES
 
 
-options: dict[str, Any] = {"cls": PaperCommands, "add_completion": False}
-app = typer.Typer(pretty_exceptions_enable=False, **options)
-app.add_typer(typer.Typer(help="Tables and figures of the papers, each one command.", **options), name="reproduce")
+options: dict[str, Any] = {"add_completion": False}
+app = typer.Typer(cls=PaperCommands, pretty_exceptions_enable=False, **options)
+reproduce = typer.Typer(cls=ReproduceCommands, help="Tables and figures of the papers, each one command.", **options)
+app.add_typer(reproduce, name="reproduce")
 
 
 @app.callback()
@@ -39,16 +45,38 @@ def _list() -> None:
     """Print the studies, and the number of claims of each paper."""
     from collections import Counter
 
-    from benchmarks.papers.claims.errata import PAPERS
+    from benchmarks.papers.claims.notes import PAPERS
     from benchmarks.papers.claims.registry import all_claims
 
-    screen = console()
-    for name, location in STUDIES.items():
-        screen.print(f"{name:24} {study_title(location)}", markup=False, highlight=False)
     claims = Counter(claim.paper[:1] for claim in all_claims())
-    for letter, paper in PAPERS.items():
-        screen.print(f"\n{letter}: {paper}: {claims[letter]} claims", markup=False, highlight=False)
-    screen.print(f"\n{claims['']} planted errors, which the checks must find", markup=False, highlight=False)
+    lines = [f"{name:24} {SOURCES[name]}: {study_title(location)}" for name, location in STUDIES.items()]
+    lines += [
+        "",
+        *(
+            f"{claims[letter]:4} claims, {paper.authors}: {paper.title}, {paper.published}"
+            for letter, paper in PAPERS.items()
+        ),
+    ]
+    lines += [f"{claims['']:4} planted errors, which the checks must find"]
+    screen = console()
+    for line in lines:
+        screen.print(line, markup=False, highlight=False, soft_wrap=not screen.is_terminal)
+
+
+@reproduce.command("all")
+def _reproduce_all(
+    quick: Annotated[bool, typer.Option("--quick", help="Small sizes: minutes instead of hours.")] = False,
+    out: Annotated[str, typer.Option(metavar="FOLDER", help="Folder of the reports, one for each study.")] = "results",
+    seed: Annotated[int, typer.Option(help="Seed of all random numbers.")] = 0,
+) -> None:
+    """Run all studies; a study whose data set cannot be loaded is skipped; exit code 1 if one fails."""
+    from benchmarks.papers.reproduce import reproduce_all
+    from jaxonline.parameters import check
+    from jaxonline.store.output_paths import check_folder
+
+    with usage_errors(f"{PROGRAM} reproduce all", ("out", "seed")):
+        folder, seed = check_folder("out", out), check.seed("seed", seed)
+    raise typer.Exit(reproduce_all(folder, quick, seed, console()))
 
 
 @app.command("verify")

@@ -1,7 +1,7 @@
 """Build the documentation site: `python docs/site [FOLDER]`, by default into build/site. Warnings are errors.
 
-The texts are README, CONTRIBUTING, docs/*.md, the notebooks with their stored outputs, the docstrings and the list of
-errata. `staging` collects them in a folder for Sphinx.
+The texts are README, CONTRIBUTING, docs/*.md, benchmarks/**/*.md, the notebooks with their stored outputs, the
+docstrings, and the places, verdicts and notes of the papers. `staging` collects them in a folder for Sphinx.
 """
 
 import argparse

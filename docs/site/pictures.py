@@ -1,4 +1,4 @@
-"""Make the pictures of docs/gallery.md: `python docs/site/pictures.py [NAME ...]` runs the commands.
+"""Make the pictures of the galleries: `python docs/site/pictures.py [NAME ...]` runs the commands.
 
 `--from FOLDER` uses earlier figures of the commands, FOLDER/NAME/FIGURE. New pictures have 64 colours.
 """
@@ -11,21 +11,17 @@ from pathlib import Path
 
 from PIL import Image
 
-from jaxonline.study.ready import study_commands
+from benchmarks.papers.studies import STUDIES
+from jaxonline.study.files.templates import EXAMPLES
 
-FOLDER = Path(__file__).resolve().parents[1] / "gallery"
-# the figure of each study; other pictures of the gallery are in docs/
-FIGURES = {
-    "noisy-kernels": "regret", "impossibility": "figure", "variance": "figure", "multikernel": "running",
-    "multikernel-rates": "figure", "attributes": "prefixes", "radial-kernels": "figure",
-    "experts": "figure", "tracking": "figure", "forecasts": "figure", "mistakes": "figure", "perceptron": "figure",
-    "sparse": "figure",
-    "bandits": "figure", "delayed": "figure", "best-arm": "figure", "sets": "figure",
-    "delayed-gradient": "figure", "adaptive": "figure", "quantiles": "figure", "duels": "figure",
-    "contextual": "figure",
-    "conformal": "figure", "convex": "figure", "strongly-convex": "figure",
-    "bandit-algorithms": "figure", "finite-time-bandits": "figure", "non-stationary-bandits": "figure",
-    "tsallis-inf": "figure",
+ROOT = Path(__file__).resolve().parents[2]
+GALLERIES = {  # words of the commands before the name of the study, the studies, and the folder of their pictures
+    "jaxonline run": (tuple(EXAMPLES), ROOT / "docs" / "gallery"),
+    "benchmarks.papers reproduce": (tuple(STUDIES), ROOT / "benchmarks" / "papers" / "docs" / "gallery"),
+}
+FIGURES = {  # others: "figure"
+    "noisy-kernels": "regret", "multikernel": "running", "attributes": "prefixes",
+    "best-arm": "figure-wrong_recommendation",
 }  # fmt: skip
 OPTIONS = {"attributes": ["--quick"]}  # an hour without it
 WIDTH, COLOURS = 1400, 64  # all pictures together must stay below 2 MB
@@ -48,17 +44,18 @@ def reduce(source: Path, target: Path) -> None:
 
 
 def main() -> None:
+    places = {name: place for place, (names, _) in GALLERIES.items() for name in names}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("names", nargs="*", default=list(FIGURES), help="studies; by default all")
+    parser.add_argument("names", nargs="*", default=list(places), help="studies; by default all")
     parser.add_argument("--from", dest="made", type=Path, help="a folder with a folder for each study")
     options = parser.parse_args()
     made = options.made or Path(tempfile.mkdtemp())
     for name in options.names:
         if options.made is None:
-            command = [sys.executable, "-m", "jaxonline", *study_commands()[name].split(), *OPTIONS.get(name, ())]
-            command += ["--out", str(made / name)]
-            subprocess.run(command, check=True)
-        reduce(made / name / f"{FIGURES[name]}.png", FOLDER / f"{name}.png")
+            command = [sys.executable, "-m", *places[name].split(), name, *OPTIONS.get(name, ())]
+            subprocess.run([*command, "--out", str(made / name)], cwd=ROOT, check=True)
+        folder = GALLERIES[places[name]][1]
+        reduce(made / name / f"{FIGURES.get(name, 'figure')}.png", folder / f"{name}.png")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Write the tables of docs/published-figures.md: `python docs/site/published_figures.py FOLDER`.
+"""Write the tables of benchmarks/papers/docs/published-figures.md: `python docs/site/published_figures.py FOLDER`.
 
 FOLDER has the results of the studies: FOLDER/NAME/statements.csv for each name in `TITLES`.
 """
@@ -8,7 +8,7 @@ import csv
 from collections import Counter
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parents[1] / "published-figures.md"
+PAGE = Path(__file__).resolve().parents[2] / "benchmarks" / "papers" / "docs" / "published-figures.md"
 BEGIN, END = "<!-- tables: python docs/site/published_figures.py -->\n", "<!-- end of the tables -->\n"
 TITLES = {
     "bandit-algorithms": "Lattimore and Szepesvari (2020)",

@@ -11,14 +11,14 @@ var Scorer = {
 
   // points for a kind of page; the first pattern that matches counts
   pages: [
-    [/^docs\/(CHANGELOG|claims|papers|attributes)$|^papers\//, -8],
+    [/^docs\/CHANGELOG$|^benchmarks\/papers\/docs\//, -8],
     [/^docs\/how-do-i$/, 8], // a list of answers; the answers are better
     [/^docs\/(how-do-i-|troubleshooting|bandits|noisy-data|games|which-learner|own-csv)/, 14],
     [/^docs\/(how-it-works|how-fast|intervals|bounds)$/, 2],
     [/^docs\/gallery$/, 6],
     [/^docs\//, 11],
     [/^index$/, 4],
-    [/^notebooks\//, 3],
+    [/^(benchmarks\/papers\/)?notebooks\//, 3],
     [/^(benchmarks|api)\//, -4],
   ],
 

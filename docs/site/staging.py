@@ -16,6 +16,7 @@ from sources import files
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+NOTEBOOKS = ("notebooks", "benchmarks/papers/notebooks")
 LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\])\(([^()\s]+)\)")
 
 
@@ -23,18 +24,17 @@ def stage(folder: Path) -> None:
     """Write the pages, with README as index, and copy the pictures."""
     texts = {path.relative_to(ROOT).as_posix(): path.read_text() for path in markdown()}
     texts["index.md"] = texts.pop("README.md")
-    texts["docs/claims.md"] = papers.claims_with_code(texts["docs/claims.md"])
-    texts |= {f"papers/{name}.md": text for name, text in papers.pages().items()}
+    texts |= papers.pages()
     texts |= {f"api/{name}.md": text for name, text in api.pages().items()}
     texts["docs/how-fast.md"] = speed.page()
     for name, tree in toctrees((HERE / "contents.md").read_text()).items():
         texts[f"{name}.md"] += tree
     for name, text in texts.items():
         write(folder / name, convert_links(inline_drawings(text, name), name, texts))
-    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+    for path in sorted(path for folder in NOTEBOOKS for path in (ROOT / folder).glob("*.ipynb")):
         name = path.relative_to(ROOT).as_posix()
         write(folder / name, json.dumps(notebook(json.loads(path.read_text()), name, texts)))
-    for pattern in ("docs/**/*.png", "benchmarks/results/*.json", "LICENSE"):
+    for pattern in ("docs/**/*.png", "benchmarks/**/*.png", "benchmarks/results/*.json", "LICENSE"):
         for path in ROOT.glob(pattern):
             target = folder / path.relative_to(ROOT)
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -63,7 +63,7 @@ def toctrees(contents: str) -> dict[str, str]:
 def markdown() -> list[Path]:
     """Return the Markdown files of the repository."""
     named = ("README.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "SECURITY.md")
-    folders = ("benchmarks", "docs")
+    folders = ("benchmarks", "benchmarks/papers", "benchmarks/papers/docs", "docs")
     return [
         *(ROOT / name for name in named),
         *(page for name in folders for page in sorted((ROOT / name).glob("*.md"))),
@@ -106,10 +106,14 @@ def convert_links(text: str, name: str, texts: dict[str, str]) -> str:
         there = (ROOT / Path(name).parent / path).resolve().relative_to(ROOT).as_posix()
         if there == "README.md":
             return f"{words}({up}index.md{mark}{anchor})"
+        if there in papers.SOURCES:
+            return f"{words}({up}{papers.SOURCES[there]})"
         if there in files():
             return f"{words}(source:{there}{mark}{anchor})"
         if (room := there.removeprefix("jaxonline/").replace("/", ".")) and f"api/{room}.md" in texts:
             return f"{words}({up}api/{room}.md)"
+        if f"{there}/__init__.py" in files():
+            return f"{words}(source:{there}/__init__.py)"
         return match[0]
 
     return outside_code(text, lambda part: LINK.sub(target, part))

@@ -1,7 +1,8 @@
 """Write the tables of docs/which-learner.md: `python docs/site/which_learner.py [FOLDER ...]`.
 
 The tables have the parameters, losses and theorems of each learner, as its code declares them. Regrets are those in
-benchmarks/results/suites.json. A FOLDER of `jaxonline benchmark SUITE --out FOLDER` replaces the regrets of its suite.
+benchmarks/results/suites.json. A FOLDER of `python -m benchmarks.suites SUITE --out FOLDER` replaces the regrets of its
+suite.
 """
 
 import argparse
@@ -11,7 +12,7 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.papers.claims.papers import defining_file
+from benchmarks.papers.claims.places import defining_file
 from jaxonline import bounds, learners
 from jaxonline.game.traits import LearnerTraits
 from jaxonline.parameters.signatures import parameters_of
@@ -80,10 +81,9 @@ GROUPS = (
         Row("Perceptron", "perceptron"), Row("PNormPerceptron", "p_norm_perceptron"), Row("Winnow", "winnow"),
         Row("PassiveAggressive", "passive_aggressive"),
     )),
-    Group("Noisy data: copies of each instance", ("NoisyCopies", "Replicates", "CorrelatedCopies"), (
+    Group("Noisy data: copies of each instance", ("NoisyCopies", "Replicates"), (
         Row("GradientLearner", "two_copies", "two noisy copies", "TwoCopies"),
         Row("GradientLearner", "known_covariance", "known covariance", "KnownCovariance"),
-        Row("GradientLearner", "known_joint_covariance", "", "KnownJointCovariance"),
         Row("GradientLearner", "", "mean of four copies", "MeanOfCopies"),
         Row("GradientLearner", "", "one noisy copy, naive", "NaiveCopy"),
         Row("NoisyKernel", "noisy_kernel_geometric"), Row("SurrogateKernel", "surrogate_kernel"),
@@ -91,7 +91,6 @@ GROUPS = (
     Group("A few attributes of each instance", ("Attributes",), (
         Row("aer", "aer_regret"), Row("aerr", "aerr_regret"), Row("Baseline", "baseline_risk"),
         Row("ExponentiatedGradient", "attribute_exponentiated_regret", "", "AttributeGradient"),
-        Row("GradientLearner", "attribute_series_regret", "", "AttributeSeriesGradient"),
     )),
 )  # fmt: skip
 WRAPPERS = ("Doubling", "Truncated", "WithFeatures")
@@ -158,7 +157,7 @@ def cells_of(row: Row) -> list[str]:
 
 
 def read_suite(folder: Path) -> tuple[str, dict[str, Any]]:
-    """Return the name of a suite and its relative regrets, from a folder of `jaxonline benchmark`."""
+    """Return the name of a suite and its relative regrets, from a folder of `python -m benchmarks.suites`."""
     with (folder / "across_games.csv").open() as file:
         ratios = {row["learner"]: float(row["interquartile mean"]) for row in csv.DictReader(file)}
     with (folder / "means.csv").open() as file:
@@ -168,14 +167,14 @@ def read_suite(folder: Path) -> tuple[str, dict[str, Any]]:
     n_games, n_runs = len({row["game"] for row in rows}), max(int(row["runs"]) for row in rows)
     caption = (
         f"Relative regret: regret divided by the mean regret of {reference}, interquartile mean over {n_games} games "
-        f"with {n_runs} runs each (`jaxonline benchmark {name}`)."
+        f"with {n_runs} runs each (`python -m benchmarks.suites {name}`)."
     )
     return name, {"caption": caption, "relative_regret": {key: round(value, 4) for key, value in ratios.items()}}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folders", type=Path, nargs="*", help="results of `jaxonline benchmark`")
+    parser.add_argument("folders", type=Path, nargs="*", help="results of `python -m benchmarks.suites`")
     if folders := parser.parse_args().folders:
         suites = json.loads(MEASURED.read_text()) if MEASURED.exists() else {}
         suites |= dict(read_suite(folder) for folder in folders)

@@ -5,11 +5,11 @@ The modules are `linear` (linear predictors, with `moments` of data and noise), 
 `second_order` (the same, from a run's regrets), `bandits`, `combinatorial` (bandits with sets of arms), `duelling`
 (bandits with pairs of arms), `best_arm` (identification of the best arm), `delayed` (late answers), `noisy_kernels`
 (kernels with any noise), `gaussian_noise` (kernels with Gaussian noise), `multikernel` (multi-kernel least squares),
-`attributes` (a few attributes of each instance), `attribute_gradients` (the same with other losses, and exponentiated
-gradient) and `high_probability` (bounds that hold with high probability).
+`attributes` (a few attributes of each instance), `attribute_gradients` (the same for
+exponentiated gradient) and `high_probability` (bounds that hold with high probability).
 """
 
-from jaxonline.bounds.attribute_gradients import attribute_exponentiated_regret, attribute_series_regret
+from jaxonline.bounds.attribute_gradients import attribute_exponentiated_regret
 from jaxonline.bounds.attributes import (
     StronglyConvexBound,
     aer_regret,
@@ -62,7 +62,6 @@ from jaxonline.bounds.gradient import (
     full_information,
     gradient_bandit,
     known_covariance,
-    known_joint_covariance,
     mirror_descent,
     online_newton_step,
     projected_gradient,
@@ -114,7 +113,6 @@ __all__ = [
     "aerr_regret",
     "aggregating",
     "attribute_exponentiated_regret",
-    "attribute_series_regret",
     "baseline_risk",
     "boa",
     "bold",
@@ -140,7 +138,6 @@ __all__ = [
     "halving",
     "hidden_attribute_examples",
     "known_covariance",
-    "known_joint_covariance",
     "label_efficient",
     "lai_robbins",
     "largest_copies",

@@ -8,15 +8,12 @@ for their algorithm AELR, exponentiated gradient with clipped gradients.
 
 import math
 
-from jaxonline.bounds.kernels import factor_moment
 from jaxonline.bounds.regret_bound import OBLIVIOUS, RegretBound, assumes, gradient_descent
-from jaxonline.estimators.attribute_series import AttributeSeriesGradient
 from jaxonline.estimators.index_sampling import EvenCount
-from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.signatures import validate_arguments
-from jaxonline.parameters.types import Count, NonNegativeFloat, PositiveFloat, Rounds, host_float
+from jaxonline.parameters.types import Count, PositiveFloat, Rounds
 
 
 @cites("cesabianchi2010efficient", "hazan2012linear", "kivinen1997exponentiated")
@@ -64,40 +61,3 @@ def attribute_exponentiated_regret(
     # noise of the l_t takes the place of the ball; this noise is at most twice as large, and has a smaller L.
     L = 8 * B**2 * (B * X + Y) ** 2 * d * X**2 / k
     return gradient_descent(math.sqrt(2 * entropy), 2 * (math.e - 2) * L, T)._replace(diameter=math.inf)
-
-
-@cites("cesabianchi2010efficient", "cesabianchi2010online", "zinkevich2003online")
-@assumes(OBLIVIOUS, prescribed_rate=True)
-@validate_arguments
-def attribute_series_regret(
-    estimator: AttributeSeriesGradient, dimension: Count, radius: PositiveFloat, n_rounds: Rounds,
-    norm: PositiveFloat | None = None, x_bound: PositiveFloat = 1.0, y_bound: NonNegativeFloat = 0.0,
-) -> RegretBound:  # fmt: skip
-    """Bound on the expected regret of gradient descent with `AttributeSeriesGradient`: norm sqrt(G T).
-
-    The step size is norm / sqrt(G T), and the projection is on the ball of hypotheses. Here G is
-    `estimator.length_moment` times E|v|^2, which is at most (d / n_subset) |x|^2. The bound excludes the bias of an
-    estimate of l' with a limit on the number of factors: a bias of at most b adds at most 2 b radius x_bound T.
-
-    Args:
-        estimator: the estimator, with a finite second moment (otherwise a ValueError).
-        dimension: d.
-        radius: B, radius of the ball of hypotheses and comparators: the l1 ball if the law of the estimator is "l1",
-            the l2 ball if it is "l2".
-        n_rounds: horizon T.
-        norm: bound on |w*|_2 of the comparator w*, at most `radius`; by default `radius`.
-        x_bound: bound on every |x_i| if the law is "l1", on |x|_2 if it is "l2".
-        y_bound: bound on |y| for a loss of the residual; 0 for a loss of the margin.
-
-    Example:
-        >>> import jaxonline as jo
-        >>> from jaxonline.estimators import AttributeSeriesGradient, minimum_variance
-        >>> gradient = AttributeSeriesGradient.for_loss(jo.losses.Squared(), minimum_variance, 4.0)
-        >>> round(jo.bounds.attribute_series_regret(gradient, 3, 1.0, 100, y_bound=1.0).G, 9)  # 4 (1 + 1)^2 d^2
-        144.0
-    """
-    norm = radius if norm is None else float(check.number("norm", norm, le=float(radius)))
-    centre = host_float("centre", estimator.derivative.centre)
-    length = estimator.length_moment(factor_moment(radius, x_bound**2, y_bound, centre))
-    squared_norm = x_bound**2 * (dimension if estimator.law == "l1" else 1)
-    return gradient_descent(norm, length * dimension / estimator.n_subset * squared_norm, n_rounds)

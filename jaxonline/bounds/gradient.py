@@ -92,35 +92,6 @@ def known_covariance(
     return two_copies(radius, x_bound, y_bound, n_rounds)
 
 
-@cites("cesabianchi2010learning")
-@assumes(OBLIVIOUS, prescribed_rate=True)
-@validate_arguments
-def known_joint_covariance(
-    radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveFloat, n_rounds: Rounds
-) -> RegretBound:
-    """Regret bound for one noisy copy and its label with correlated noise, whose joint covariance is known.
-
-    The bound is B_w sqrt(G T), with step size B_w / sqrt(G T) and G = 4 (B_w B + sqrt(2) B_y)^2 B^2 (see
-    `jaxonline.estimators.KnownJointCovariance`). For independent noise G = 4 (B_w B + B_y)^2 B^2 suffices, but not for
-    correlated noise (`claims.correlated_noise`).
-
-    Args:
-        radius: B_w, radius of the ball of hypotheses and comparators.
-        x_bound: B with E|x~|^4 <= B^4 in every round (`moment_bounds(...).x_fourth`).
-        y_bound: B_y with E y~^4 <= B_y^4 in every round (`moment_bounds(...).y_fourth`).
-        n_rounds: horizon T.
-
-    Example:
-        >>> from jaxonline.bounds import known_joint_covariance
-        >>> round(known_joint_covariance(1.0, 1.0, 1.0, 100).G, 4)
-        23.3137
-    """
-    # Half of the gradient is a - b, a = <w, x~> x~ - Sigma w, b = y~ x~ - c. In `claims.noise` E|a|^2 <= B_w^2 B^4. As
-    # the mean of y~ x~ is y x + c, E|b|^2 <= E y~^2 |x~|^2 + y^2 |x|^2 <= 2 B_y^2 B^2. The rest is Minkowski.
-    G = 4 * (radius * x_bound + math.sqrt(2) * y_bound) ** 2 * x_bound**2
-    return gradient_descent(radius, G, n_rounds)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Regret bounds of online convex optimisation, for every sequence of convex losses.
 #

@@ -8,7 +8,6 @@ from jaxtyping import ArrayLike, Float
 from scipy import special
 
 from jaxonline.bounds.regret_bound import ANY, OBLIVIOUS, Assumptions, RegretBound, assumes, with_assumptions
-from jaxonline.feedback.correlated_copies import JointNoise
 from jaxonline.feedback.noise import FlippedLabels, Noise
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
@@ -39,7 +38,6 @@ class MomentBounds(NamedTuple):
         x_pair: P with E <x~, x~'>^2 <= P^2 for two copies, at most `x_second` squared.
         y_second: B_y with E y~^2 <= B_y^2.
         covariance_norm: spectral norm of the noise's covariance.
-        y_fourth: B_y with E y~^4 <= B_y^4, at least `y_second`; used only for correlated noise.
     """
 
     x_second: float
@@ -47,17 +45,14 @@ class MomentBounds(NamedTuple):
     x_pair: float
     y_second: float
     covariance_norm: float
-    y_fourth: float
 
 
 @validate_arguments
 def moment_bounds(
-    X: Float[ArrayLike, "n d"], y: Float[ArrayLike, "n"], noise: Noise | JointNoise | None = None,
+    X: Float[ArrayLike, "n d"], y: Float[ArrayLike, "n"], noise: Noise | None = None,
     label_noise: Noise | FlippedLabels | None = None,
 ) -> MomentBounds:  # fmt: skip
     """Exact constants of paper B's theorems for a data set with `Noise` F z, where z has independent symmetric entries.
-
-    With `JointNoise` the noise of an instance and its label is F z together.
 
     The moments for the noise n are E|x + n|^4 = |x|^4 + 4 x'Sx + 2 |x|^2 tr S + E|n|^4, E|n|^4 = (tr S)^2 + 2 tr S^2 +
     (kurtosis - 3) sum M_kk^2, with S = F F' and M = F' F; E <x + n, x + n'>^2 = |x|^4 + 2 x'Sx + tr S^2.
@@ -68,7 +63,7 @@ def moment_bounds(
         noise: distribution of the instances' noise with a finite fourth moment (otherwise a ValueError); None for clean
             instances.
         label_noise: distribution of the labels' noise (`Noise`, or `FlippedLabels` with E y~^2 = y^2 / (1 - 2q)^2), or
-            None for clean labels and for `JointNoise`, which contains it.
+            None for clean labels.
 
     Example:
         >>> import numpy as np, jaxonline as jo
@@ -86,30 +81,20 @@ def moment_bounds(
     pair = norms**2 + 2 * quadratic + np.sum(S * S)
     noise_fourth = np.trace(S) ** 2 + 2 * np.sum(S * S) + excess * np.sum(np.diag(M) ** 2)
     fourth = norms**2 + 4 * quadratic + 2 * norms * np.trace(S) + noise_fourth
-    label_second, label_fourth = _label_moments(y, noise if isinstance(noise, JointNoise) else label_noise, X.shape[1])
     return MomentBounds(
         float(np.sqrt(norms.max() + np.trace(S))),
         float(fourth.max() ** 0.25),
         float(np.sqrt(pair.max())),
-        float(np.sqrt(label_second.max())),
+        float(np.sqrt(_label_second_moments(y, label_noise).max())),
         float(np.linalg.norm(S, 2)),
-        float(label_fourth.max() ** 0.25),
     )
 
 
-def _label_moments(
-    y: Float[np.ndarray, "n"], noise: Noise | FlippedLabels | JointNoise | None, d: int
-) -> tuple[Float[np.ndarray, "n"], Float[np.ndarray, "n"]]:
-    """Return E y~^2 and E y~^4 of a noisy label y~ of each target, for instances with d coordinates."""
+def _label_second_moments(y: Float[np.ndarray, "n"], noise: Noise | FlippedLabels | None) -> Float[np.ndarray, "n"]:
+    """Return E y~^2 of a noisy label y~ of each target."""
     if isinstance(noise, FlippedLabels):
-        squares = (y / (1 - 2 * host_float("rate", noise.rate))) ** 2
-        return squares, squares**2
-    if noise is None:
-        return y**2, y**4
-    factor = noise.label_factor(d) if isinstance(noise, JointNoise) else noise.factor_matrix(1)
-    variance, quartic = float(np.sum(factor**2)), float(np.sum(factor**4))
-    fourth = 3 * variance**2 + ((noise.kurtosis - 3) * quartic if quartic > 0.0 else 0.0)
-    return y**2 + variance, y**4 + 6 * y**2 * variance + fourth
+        return (y / (1 - 2 * host_float("rate", noise.rate))) ** 2
+    return y**2 if noise is None else y**2 + float(np.sum(noise.factor_matrix(1) ** 2))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ from jaxonline.bounds.regret_bound import OBLIVIOUS, RegretBound, assumes, gradi
 from jaxonline.estimators.count_distributions import Geometric
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
-from jaxonline.estimators.kernel_groups import kernel_groups
 from jaxonline.estimators.paired_feature_maps import PairedFeatureMap
 from jaxonline.estimators.series_moments import lemma1_bound
 from jaxonline.estimators.surrogates import lemma7_bound
@@ -137,8 +136,8 @@ def noisy_kernel(
         n_rounds: T.
         y_bound: bound on |y|, or on sqrt(E y~^2) if labels are noisy; required for regression losses (else a
             ValueError), and 1 by default in classification.
-        pair_moment: bound on E <x~, x~'>^2 (`moment_bounds(...).x_pair ** 2`), used only by `GaussianFeatureMap` and
-            `CombinedFeatureMap`; copy_moment^2 when None.
+        pair_moment: bound on E <x~, x~'>^2 (`moment_bounds(...).x_pair ** 2`), used only by `GaussianFeatureMap`;
+            copy_moment^2 when None.
         repetitions: number r of pairs (g~, Psi~) in a round (`NoisyKernel.repetitions`).
         squared_norm: bound on |x|^2 in every round, used only with repetitions; `copy_moment` when None.
 
@@ -171,8 +170,8 @@ def noisy_kernel(
 
 def _largest_kernel_value(feature_map: DotProductFeatureMap | PairedFeatureMap, squared_norm: float) -> float:
     """Return k(x, x) for |x|^2 = `squared_norm`."""
-    groups = kernel_groups(feature_map.kernel, np.asarray)
-    return sum(float(np.sum(group.weights)) * group.series.tail_bound(0, squared_norm) for group in groups)
+    kernel = feature_map.kernel
+    return kernel.tail_bound(0, squared_norm) if isinstance(kernel, DotProductKernel) else 1.0
 
 
 @cites("cesabianchi2010online")

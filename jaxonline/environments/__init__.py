@@ -5,7 +5,6 @@ from jaxonline.environments.arms import BernoulliArms, DriftingArms, GaussianArm
 from jaxonline.environments.bandit_games import ContextualLinearArms, PreferenceArms, Rewards
 from jaxonline.environments.data import Autoregressive, DataStream
 from jaxonline.environments.experts import FiniteClass, RandomWalkExperts, SwitchingExperts
-from jaxonline.environments.one_copy_games import indistinguishable_games, unavoidable_regret_of_games
 from jaxonline.environments.reacting import ContraryLabels, ContraryLosses, OppositeInstances, OppositeLabels
 from jaxonline.environments.regression import HiddenAttribute, LinearModel, SeparableData, SparseBooleans, three_bits
 
@@ -32,9 +31,7 @@ __all__ = [
     "SparseBooleans",
     "SwitchingArms",
     "SwitchingExperts",
-    "indistinguishable_games",
     "indistinguishable_pair",
     "three_bits",
     "unavoidable_regret",
-    "unavoidable_regret_of_games",
 ]

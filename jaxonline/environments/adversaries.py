@@ -180,7 +180,7 @@ class ChasingNoise:
     Since there is no noise after bad predictions, the adversary spends only a part of its budget. So a kernel learner
     that uses copies as instances may lose less than under Gaussian noise with the same E|noise|^2 in every call. With
     `always=True` and `skew=1` such learners lost a third more than under Gaussian noise
-    (`notebooks/noisy_kernels.ipynb`, section 5).
+    (`benchmarks/papers/notebooks/noisy_kernels.ipynb`, section 5).
 
     Args:
         variance: the budget a: E|noise|^2 <= a in every call.

@@ -252,7 +252,7 @@ def limit_counts(law: AnyCountDistribution, max_copies: NonNegativeInt) -> Finit
     """Distribution of N given N <= `max_copies`: a limit on the number of copies.
 
     An estimate with this distribution has weights 1 / P(N = n | N <= max_copies). Its mean is the sum of the first
-    terms of the series; the others are its bias (`jaxonline.estimators.query_limits`).
+    terms of the series; the others are its bias.
 
     Args:
         law: a distribution with P(N <= max_copies) > 0 (otherwise a ValueError).

@@ -27,14 +27,13 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from jaxonline.estimators.count_distributions import AnyLaw
 from jaxonline.estimators.noisy_features import NoisyFeature
-from jaxonline.estimators.sequences import PolynomialSequence, PolynomialSequenceEstimator
 from jaxonline.estimators.series import SeriesEstimator, SeriesOptions
 from jaxonline.estimators.series_moments import exact_second_moment
 from jaxonline.losses.series import AnySeriesLoss
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import static, struct
-from jaxonline.parameters.types import FiniteFloat, PositiveFloat
+from jaxonline.parameters.types import PositiveFloat
 
 
 @struct
@@ -55,10 +54,8 @@ class LengthEstimate:
 class GradientLength:
     """Unbiased estimator g~ of the length of the gradient (Grad_Length_Estimate), made by `for_loss`.
 
-    `for_sequence` makes an estimator for a loss without a series, whose derivative is replaced by a polynomial.
-
     Args:
-        series: the series estimator of the derivative l', or the estimator of a sequence of polynomials.
+        series: the series estimator of the derivative l'.
         kind: "classification" (factors y <w, Psi~>, and g~ is multiplied by y) or "regression" (factors <w, Psi~> - y).
 
     Example:
@@ -72,7 +69,7 @@ class GradientLength:
         False
     """
 
-    series: SeriesEstimator | PolynomialSequenceEstimator
+    series: SeriesEstimator
     kind: Literal["classification", "regression"] = static()
 
     @classmethod
@@ -106,36 +103,6 @@ class GradientLength:
             [(13, 1.3), (27, 6.4)]
         """
         return cls(SeriesEstimator.for_loss(loss, law, second_moment, **options), loss.kind)  # type: ignore[arg-type]
-
-    @classmethod
-    @validate_arguments
-    def for_sequence(
-        cls,
-        sequence: PolynomialSequence,
-        kind: Literal["classification", "regression"],
-        second_moment: PositiveFloat,
-        mean: FiniteFloat = 0.0,
-    ) -> "GradientLength":
-        """Make the estimator of Q_K, the last of a sequence of polynomials that approximate the derivative of a loss.
-
-        g~ has the bias Q_K - l' (`sequence.largest_bias`) if the means of the factors are in the interval of the
-        sequence. Its second moment grows exponentially with K if l' has a kink within the root of the second moment of
-        the factors (erratum E39).
-
-        Args:
-            sequence: polynomials that approximate l' (`estimators.chebyshev`, `estimators.bernstein`).
-            kind: "classification" or "regression", as in the loss.
-            second_moment: E (X - centre)^2 of one factor X, for the distribution of N; it may be a guess.
-            mean: E X of one factor, for the distribution of N; it may be a guess.
-
-        Example:
-            >>> import jaxonline as jo
-            >>> huber = jo.estimators.chebyshev(lambda a: a.clip(-0.5, 0.5), 5, -1.0, 1.0)
-            >>> length = jo.estimators.GradientLength.for_sequence(huber, "regression", second_moment=0.3)
-            >>> round(length.series.law.mean(), 2), round(length.second_moment(0.3, mean=0.2), 2)
-            (2.39, 0.46)
-        """
-        return cls(PolynomialSequenceEstimator.for_sequence(sequence, second_moment, mean), kind)
 
     def estimate(
         self,
@@ -211,9 +178,6 @@ class GradientLength:
         Labels are clean in classification. One noisy label y~ adds Var y~ times the mean of the squared weight of y~;
         if E X^2 bounds the second moments of the factors for y = +1 and for y = -1, E g~^2 is at most E y~^2 times the
         result. In regression E X^2 = E (<w, Psi~> - y~)^2 contains the noise of the labels. `mean` is E X; it is
-        required (otherwise a ValueError) only if the series has a constant outside the draw. For a sequence of
-        polynomials without `mean`, the result is an upper bound for every mean.
+        required (otherwise a ValueError) only if the series has a constant outside the draw.
         """
-        if isinstance(self.series, PolynomialSequenceEstimator):
-            return self.series.exact_second_moment(factor_moment, mean)
         return exact_second_moment(self.series, factor_moment, mean)

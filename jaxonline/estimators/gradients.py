@@ -14,12 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from jaxonline.feedback.correlated_copies import JointNoise
 from jaxonline.game.traits import FeedbackTraits
 from jaxonline.losses import Loss, Squared
 from jaxonline.losses.base import AnyLoss
 from jaxonline.parameters.citations import cites
-from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Component, Count, Ge, NonNegative, Takes
 
@@ -62,12 +60,6 @@ def check_estimator(estimator: Any, feedback: FeedbackTraits) -> None:
     """Run the estimator's method `check_feedback`, if it has one; it raises a ValueError for unsuitable noise."""
     if hasattr(type(estimator), "check_feedback"):
         estimator.check_feedback(feedback)
-
-
-def _check_labels_are_independent(estimator: Any, feedback: FeedbackTraits, advice: str) -> None:
-    if isinstance(feedback.noise, JointNoise):
-        needed = f"must be independent of labels for {type(estimator).__name__}"
-        raise ArgumentError("noise", f"{needed} (got {feedback.noise!r}); use {advice}")
 
 
 AnyEstimator = Annotated[Callable[..., Any], Takes("(key, w, oracle)"), Component("estimator")]
@@ -146,10 +138,6 @@ class PairsOfCopies:
     n_copies: Annotated[int, Ge(2)] = static()
     loss: ClassVar[Loss] = Squared()
 
-    def check_feedback(self, feedback: FeedbackTraits) -> None:
-        """Raise a ValueError for labels whose noise is correlated with that of copies: the label is one copy's."""
-        _check_labels_are_independent(self, feedback, "TwoCopies or KnownJointCovariance")
-
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
         """Sum over j the residual of the mean of the other copies, times x~_j."""
         del key
@@ -165,7 +153,7 @@ class KnownCovariance:
     """Unbiased gradient of the squared loss from one noisy copy and the covariance of its noise (paper B, Lemma 2).
 
     The estimate is 2 (<w, x~> - y~) x~ - 2 Sigma w. (The paper prints - Sigma w, which has the bias Sigma w: erratum
-    E11 in `benchmarks.papers.claims.errata`.)
+    E11 in `benchmarks.papers.claims.notes`.)
 
     Example:
         >>> import jax, jax.numpy as jnp, jaxonline as jo
@@ -177,41 +165,11 @@ class KnownCovariance:
 
     loss: ClassVar[Loss] = Squared()
 
-    def check_feedback(self, feedback: FeedbackTraits) -> None:
-        """Raise a ValueError for labels whose noise is correlated with that of copies: the bias is -2 c."""
-        _check_labels_are_independent(self, feedback, "KnownJointCovariance or TwoCopies")
-
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
         """Return 2 (<w, x~> - y~) x~ - 2 Sigma w."""
         del key
         x = oracle.copy(0)
         return squared_loss_gradient(w, x, oracle.label(), x) - 2 * (oracle.covariance @ w)
-
-
-@cites("cesabianchi2010learning")
-@struct
-class KnownJointCovariance:
-    """Unbiased gradient of the squared loss from one copy and its label, whose noise has a known joint covariance.
-
-    With E (x~ - x) (x~ - x)' = Sigma and E (x~ - x) (y~ - y) = c the estimate is 2 (<w, x~> - y~) x~ - 2 Sigma w + 2 c:
-    the mean of y~ x~ is y x + c. For c = 0 it is `KnownCovariance`, the case of paper B, Lemma 2. The second moment of
-    the estimate is in `jaxonline.bounds.known_joint_covariance`.
-
-    Example:
-        >>> import jax, jax.numpy as jnp, jaxonline as jo
-        >>> noise = jo.feedback.JointNoise(jo.noise.gaussian([[0.3, 0.0, 0.1], [0.0, 0.3, 0.1], [0.1, 0.1, 0.2]]))
-        >>> feedback = jo.feedback.CorrelatedCopies(noise, reveal_covariance=True)
-        >>> oracle = feedback.open(jax.random.key(0), jnp.int32(1), jnp.ones(2), jnp.float32(1.0), 0.0)
-        >>> gradient = jo.estimators.KnownJointCovariance()(jax.random.key(1), jnp.zeros(2), oracle)
-        >>> gradient.shape, oracle.queries().item()
-        ((2,), 1)
-    """
-
-    loss: ClassVar[Loss] = Squared()
-
-    def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
-        """Return 2 (<w, x~> - y~) x~ - 2 Sigma w + 2 c."""
-        return KnownCovariance()(key, w, oracle) + 2 * oracle.cross_covariance
 
 
 @struct

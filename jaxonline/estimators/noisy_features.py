@@ -25,12 +25,10 @@ Counts = Any
 class NoisyFeature:
     """Estimate Psi~ = sign e^log_weight x~(1) (x) ... (x) x~(level) of a feature vector.
 
-    An estimate of a feature vector with J parts (`CombinedFeatureMap`) has J logarithms of weights.
-
     Attributes:
         level: n, the number of factors (int32).
         sign: the sign of the weight: +1, -1 or 0.
-        log_weight: logarithm of the absolute value of the weight; -inf for an estimate of 0 [] or [J].
+        log_weight: logarithm of the absolute value of the weight; -inf for an estimate of 0.
         copies: the factors in the first `level` rows, 0 in the other rows [capacity, d].
         queries: number of copies requested, including pairs of the Gaussian map (int32).
         overflow: whether `queries` exceeded the capacity; the estimate is then 0.
@@ -46,7 +44,7 @@ class NoisyFeature:
 
     level: Int[Array, ""]
     sign: Float[Array, ""]
-    log_weight: Float[Array, "*J"]
+    log_weight: Float[Array, ""]
     copies: Float[Array, "capacity d"]
     queries: Int[Array, ""]
     overflow: Bool[Array, ""]
@@ -65,7 +63,7 @@ def prod(psi: NoisyFeature, psi2: NoisyFeature) -> Float[Array, ""]:
     """
     rows = min(psi.copies.shape[0], psi2.copies.shape[0])
     inner = jnp.sum(psi.copies[:rows] * psi2.copies[:rows], axis=-1)
-    value = psi.sign * psi2.sign * _scaled_products(inner, psi.level, psi.log_weight + psi2.log_weight)
+    value = psi.sign * psi2.sign * scaled_product(inner, psi.level, psi.log_weight + psi2.log_weight)
     return jnp.where(psi.level == psi2.level, value, jnp.zeros_like(value))
 
 
@@ -90,9 +88,6 @@ class FeatureMap(abc.ABC):
     `assemble`. The abstract methods from `term` to `bias` describe the distribution of the estimate exactly, in float64
     on the host.
     """
-
-    component_shape: tuple[int, ...] = ()
-    """(J,) if the feature vector has J parts with the same copies and different weights, as in `CombinedFeatureMap`."""
 
     @abc.abstractmethod
     def sample_counts(self, key: Key[Array, ""]) -> Counts:
@@ -126,10 +121,7 @@ class FeatureMap(abc.ABC):
 
     @abc.abstractmethod
     def log_beta(self, n: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
-        """Return log beta_n, where term n of k(x, x2) is beta_n <x, x2>^n times e^log_clean of both instances.
-
-        This method and `log_clean` return a vector [J] for a feature vector with J parts.
-        """
+        """Return log beta_n, where term n of k(x, x2) is beta_n <x, x2>^n times e^log_clean of both instances."""
 
     @abc.abstractmethod
     def log_clean(self, x: Float[Array, "d"]) -> Float[Array, ""]:
@@ -193,14 +185,7 @@ class FeatureMap(abc.ABC):
         """Return the inner product Prod(Psi~, x') of an estimate and the exact Psi(x') (paper A, Subroutines 4, 7)."""
         inner = psi.copies @ jnp.asarray(x, psi.copies.dtype)
         log_level = self.log_level(psi.level, x).astype(psi.log_weight.dtype)
-        return psi.sign * _scaled_products(inner, psi.level, psi.log_weight + log_level)
-
-
-def _scaled_products(factors: Float[Array, "m"], n: Int[Array, ""], log_scale: Float[Array, "*J"]) -> Float[Array, ""]:
-    """Return `scaled_product`, summed over the parts of a feature vector."""
-    if log_scale.ndim == 0:
-        return scaled_product(factors, n, log_scale)
-    return jnp.sum(jax.vmap(scaled_product, (None, None, 0))(factors, n, log_scale))
+        return psi.sign * scaled_product(inner, psi.level, psi.log_weight + log_level)
 
 
 def scaled_product(factors: Float[Array, "m"], n: Int[Array, ""], log_scale: Float[Array, ""]) -> Float[Array, ""]:

@@ -121,7 +121,7 @@ class SeriesEstimator:
 
         Args:
             loss: a `SeriesLoss` (otherwise a TypeError), whose derivative is estimated.
-            law: a distribution (`Geometric`, `DiscreteLomax` or your own, see `CountDistribution`), `minimum_variance`,
+            law: a distribution (`Geometric` or your own, see `CountDistribution`), `minimum_variance`,
                 `cost_aware`, or a function of the coefficients, the second moment and the radius that returns one.
             second_moment: E (X - c)^2, or a bound on it. Raises a ValueError if the variance is infinite, because
                 `second_moment` (p times it for a geometric distribution) is radius^2 or more.
@@ -136,7 +136,7 @@ class SeriesEstimator:
             reach: bound on |E X - c|; by default the root of the second moment. The attribute `reach` of the estimator
                 is larger: there the rest of the series is 1e-9 of the sum of |gamma_n| reach^n.
             max_copies: limit on the number of copies; None for no limit. N is drawn given N <= `max_copies`, and the
-                later terms of the series are the bias of theta (`query_limits.limit_bias`).
+                later terms of the series are the bias of theta.
 
         Example:
             >>> import jaxonline as jo

@@ -1,7 +1,5 @@
 """Surrogate kernels: E k^(a, x~) = k(a, x) for every a, under Gaussian noise of known covariance.
 
-`jaxonline.estimators.laplace_surrogates` has surrogates under Laplace noise.
-
 For the Gaussian kernel exp(-u |x - x'|^2) and noise N(0, Sigma) with eigenvalues sigma_i^2,
     k^(x, x') = prod_i (1 - 2 u sigma_i^2)^(-1/2) exp(-sum_i u (x_i - x'_i)^2 / (1 - 2 u sigma_i^2))
 in the coordinates of the eigenvectors, which requires 2 u max sigma_i^2 < 1. The surrogate is linear in the kernel, so

@@ -1,15 +1,14 @@
 """Feedbacks: what a learner may ask in a round. A feedback opens one oracle per round, which counts the queries.
 
-The modules have feedbacks with `full` information, noisy `copies` (with distributions of `noise`), copies whose labels
-have correlated noise (`correlated_copies`), measured copies (`replicates`), `attributes` of the learner's choice, the
-loss of the pulled arm (`bandit`), the losses of a set (`semi_bandit`), the winner of a `duel`, `delayed` answers, the
-`loss_of_move` for moves that are points, and the outcome `on_request`.
+The modules have feedbacks with `full` information, noisy `copies` (with distributions of `noise`), measured copies
+(`replicates`), `attributes` of the learner's choice, the loss of the pulled arm (`bandit`), the losses of a set
+(`semi_bandit`), the winner of a `duel`, `delayed` answers, the `loss_of_move` for moves that are points, and the
+outcome `on_request`.
 """
 
 from jaxonline.feedback import delays, noise
 from jaxonline.feedback.attributes import Attributes, AttributesOracle
 from jaxonline.feedback.copies import AdversarialCopies, CopiesOracle, NoisyCopies
-from jaxonline.feedback.correlated_copies import CorrelatedCopies, CorrelatedOracle, JointNoise
 from jaxonline.feedback.delayed import Arrival, Delayed, DelayedOracle
 from jaxonline.feedback.moves import (
     Bandit,
@@ -35,15 +34,12 @@ __all__ = [
     "Bandit",
     "BanditOracle",
     "CopiesOracle",
-    "CorrelatedCopies",
-    "CorrelatedOracle",
     "Delayed",
     "DelayedOracle",
     "Duel",
     "DuelOracle",
     "FullInformation",
     "FullOracle",
-    "JointNoise",
     "LossOfMove",
     "LossOfMoveOracle",
     "NoisyCopies",

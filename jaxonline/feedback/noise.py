@@ -17,6 +17,7 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key
 from jaxonline import random
 from jaxonline.feedback.flipped_labels import FlippedLabels as FlippedLabels
 from jaxonline.feedback.rare_errors import RareErrors as RareErrors
+from jaxonline.numerics.elementwise import compute_once
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import set_field, static, struct
@@ -65,7 +66,8 @@ def sample_together(
     """Draw the noise of a distribution with each of n keys, and stack the draws."""
     if isinstance(law, SamplesTogether):
         return law.sample_together(keys, t, x)
-    return jnp.stack([law.sample(key, t, x) for key in keys])
+    # jax 0.12 may not finish the compilation of several draws that it fuses
+    return jnp.stack([compute_once(law.sample, key, t, x) for key in keys])
 
 
 @runtime_checkable

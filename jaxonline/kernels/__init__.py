@@ -12,7 +12,6 @@ from jaxonline.kernels.dot_product import (
     PowerSeries,
 )
 from jaxonline.kernels.matern import Matern
-from jaxonline.kernels.products import Product
 from jaxonline.kernels.shift_invariant import Gaussian, Laplacian, ShiftInvariantKernel
 
 __all__ = [
@@ -27,7 +26,6 @@ __all__ = [
     "Linear",
     "Matern",
     "PowerSeries",
-    "Product",
     "Scaled",
     "ShiftInvariantKernel",
     "Sum",

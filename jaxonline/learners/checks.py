@@ -8,7 +8,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxonline.feedback.correlated_copies import JointNoise
 from jaxonline.feedback.noise import Noise, TwoPoints
 from jaxonline.game.traits import FeedbackTraits
 from jaxonline.parameters import check
@@ -48,7 +47,7 @@ def check_known_noise(
     if not feedback.makes_copies and feedback.noise is None:
         return
     noise, name = feedback.noise, type(learner).__name__
-    is_other = isinstance(noise, TwoPoints | JointNoise) or (isinstance(noise, Noise) and noise.law != law)
+    is_other = isinstance(noise, TwoPoints) or (isinstance(noise, Noise) and noise.law != law)
     if noise is None or is_other:
         needed = f"must be {law.capitalize()} for {name} with {type(getattr(learner, part)).__name__}"
         if noise is None and feedback.max_copies is not None:

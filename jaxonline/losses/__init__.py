@@ -5,7 +5,6 @@ A loss has a value, and a gradient in the prediction.
 
 from jaxonline.losses.arms import ArmLoss, ExpectedLoss, PairLoss, SmallestArms, SumOfArms
 from jaxonline.losses.base import Loss, ScalarLoss
-from jaxonline.losses.finite_smoothness import SemicircleAbsolute
 from jaxonline.losses.scalar import (
     Absolute,
     Exponential,
@@ -35,7 +34,6 @@ __all__ = [
     "PairLoss",
     "Pinball",
     "ScalarLoss",
-    "SemicircleAbsolute",
     "SeriesLoss",
     "SmallestArms",
     "SmoothedAbsolute",

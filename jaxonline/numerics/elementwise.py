@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from jaxonline._xla.barriers import compute_once as compute_once
 from jaxonline._xla.barriers import exact_products as exact_products
 from jaxonline._xla.barriers import opaque_zero
 from jaxonline._xla.compile_options import run_compiled as run_compiled

@@ -176,9 +176,10 @@ def _fused_bits(key: Array, bit_width: int, shape: tuple[int, ...]) -> Array:
 
 
 def _random_bits(key: Array, bit_width: int, shape: tuple[int, ...]) -> Array:
-    """Random bits; a single word is computed once, so that `jax.random.normal(key)` compiles on every jax version."""
-    if math.prod(shape) != 1:
-        return _fused_bits(key, bit_width, shape)
+    """Random bits for the functions of `jax.random`, computed once.
+
+    The CPU compiler of jax 0.12 may not finish if it fuses the bits of several vectors with what a user computes.
+    """
     return compute_once(lambda key: _fused_bits(key, bit_width, shape), key)
 
 

@@ -1,4 +1,4 @@
-"""Studies: `Study` with its `Context` and `Report`, `Comparison`, `BestOf`, `Benchmark`, study files and ready studies.
+"""Studies: `Study` with its `Context` and `Report`, `Comparison`, `BestOf`, `Benchmark`, study files.
 
 Modules are loaded on first use, so that the command line starts fast.
 """

@@ -8,11 +8,9 @@ from jaxonline.verify.bias import unbiased
 from jaxonline.verify.moments import bound, queries, second_moment
 from jaxonline.verify.result import Verification
 from jaxonline.verify.sampling import Capped
-from jaxonline.verify.strata import Strata
 
 __all__ = [
     "Capped",
-    "Strata",
     "Verification",
     "bound",
     "queries",

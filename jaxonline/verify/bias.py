@@ -30,16 +30,13 @@ from jaxonline.verify.result import (
 from jaxonline.verify.sampling import Progress, Sampler, Summary
 from jaxonline.verify.sequential_test import SequentialTest, derived_samples, draw
 from jaxonline.verify.settings import Settings
-from jaxonline.verify.strata import Strata
-from jaxonline.verify.stratum_terms import verify_strata
 
 REQUIRED_ARGUMENTS = {
     "enumeration": "support",
-    "stratified": "strata",
     "bernstein": "range",
     "second moment": "second_moment",
 }
-Method = Literal["auto", "enumeration", "stratified", "bernstein", "second moment", "kurtosis"]
+Method = Literal["auto", "enumeration", "bernstein", "second moment", "kurtosis"]
 METHODS: tuple[str, ...] = get_args(Method)
 _PRECISION = 1e-7  # relative, of a stated second moment, which may be a float32
 _LOOSE_RATIO = 1.25  # of the stated second moment to that of the samples
@@ -54,7 +51,6 @@ class UnbiasedOptions(TypedDict, total=False):
     samples: int | None
     method: Method
     support: Support | Callable[[], Support] | None
-    strata: Strata | None
     range: tuple[ArrayLike, ArrayLike] | None
     second_moment: PyTree
     kurtosis: float | None
@@ -79,7 +75,6 @@ def unbiased(
     samples: int | None = None,
     method: Method = "auto",
     support: Support | Callable[[], Support] | None = None,
-    strata: Strata | None = None,
     range: tuple[ArrayLike, ArrayLike] | None = None,
     second_moment: PyTree = None,
     kurtosis: float | None = None,
@@ -98,7 +93,6 @@ def unbiased(
     The given knowledge determines the method; this list starts with the strongest method:
 
     * `support`: exact enumeration, up to rounding;
-    * `strata`: a test for each value of a random integer N, so that a wrong term is visible despite a tiny weight;
     * `range`: the empirical Bernstein inequality (Maurer and Pontil 2009);
     * `second_moment`: a self-normalised bound that needs only the variance;
     * `kurtosis`: a self-normalised bound for a kurtosis of at most this number;
@@ -117,18 +111,16 @@ def unbiased(
 
     Args:
         estimator: a function of a key, or a struct of this package, that returns an estimate (a real or complex array,
-            or a pytree of them) or `Capped(estimate, exceeded)`; None with `support` or `strata`, which describe real
-            arrays.
+            or a pytree of them) or `Capped(estimate, exceeded)`; None with `support`, which describes real arrays.
         target: expected mean, with the structure and shapes of the estimate.
         detect: bias to detect, in units of the largest |target|. This is the tolerance: the verdict "within tolerance"
             means that the whole interval of the bias is within +-`detect`.
         level: probability of calling a correct estimator biased.
         power: probability of detecting a bias of `detect`.
-        samples: number of samples (of all strata together), instead of the derived number; all these samples are drawn.
-        method: "enumeration", "stratified", "bernstein", "second moment" or "kurtosis"; "auto" takes the first of these
+        samples: number of samples, instead of the derived number; all these samples are drawn.
+        method: "enumeration", "bernstein", "second moment" or "kurtosis"; "auto" takes the first of these
             methods for which the knowledge is given.
         support: pairs (probability, value), or a function that returns them.
-        strata: the estimator given N = n, and knowledge of it (`Strata`).
         range: smallest and largest value of an estimate (numbers, or arrays of the target's shape).
         second_moment: E theta^2 by coordinate, exact or an upper bound, with the target's structure; infinite gives the
             verdict "undecided". This option is not for complex estimates.
@@ -178,14 +170,10 @@ def unbiased(
     if range is not None:
         is_pair = isinstance(range, list | tuple) and len(range) == 2
         check.instance("range", range, is_pair, "a pair of the smallest and the largest value")
-    chosen = _method(method, support=support, strata=strata, range=range, second_moment=second_moment)
+    chosen = _method(method, support=support, range=range, second_moment=second_moment)
     if chosen == "enumeration":
         exact = check.finite_array("target", target).astype(float)
         return enumerate_support(support, exact, detect, per_coordinate)  # type: ignore[arg-type]
-    if chosen == "stratified":
-        check.instance("strata", strata, Strata, "Strata")
-        exact = check.finite_array("target", target).astype(float)
-        return verify_strata(strata, exact, settings)  # type: ignore[arg-type]
     sampler = settings.sampler(estimator)  # type: ignore[arg-type]
     layout = Layout.from_estimate(sampler.estimate)
     if not layout.is_array:
@@ -337,6 +325,6 @@ def _infinite_second_moment(flat: np.ndarray, settings: Settings) -> Verificatio
         unit_name=unit_name,
         second_moment=math.nan,
         exact_second_moment=math.inf,
-        notes=("the second moment is infinite, and no number of samples decides; give range, strata or support",),
+        notes=("the second moment is infinite, and no number of samples decides; give range or support",),
         detect=settings.detect,
     )

@@ -130,10 +130,6 @@ class KnownVariance(IntervalMethod):
         r = _mixture_constant(n if self.planned is None else self.planned, self.variance, np.log(1 / self.level))
         return _self_normalised_bound(n, moments.m2 / 3 + 2 * n * self.variance / 3, 1 / 3, r, np.log(1 / level))
 
-    def variance_bound(self, moments: Moments, half_width: np.ndarray, level: float) -> np.ndarray:
-        """Return the known variance."""
-        return self.variance
-
 
 @dataclasses.dataclass(frozen=True)
 class BoundedKurtosis(IntervalMethod):
@@ -174,13 +170,6 @@ class BoundedKurtosis(IntervalMethod):
         r = _mixture_constant(n if self.planned is None else self.planned, self.scale, np.log(1 / self.level))
         return _self_normalised_bound(n, slope * moments.m2, slope, r, -np.log((1 - _VARIANCE_SHARE) * level))
 
-    def variance_bound(self, moments: Moments, half_width: np.ndarray, level: float) -> np.ndarray:
-        """Return a bound on the variance that holds whenever the interval of the given level holds."""
-        shortfall = self.shortfall(max(moments.n, 1), level)
-        if shortfall >= 1:
-            return np.full(np.shape(moments.mean), np.inf)
-        return (moments.m2 / max(moments.n, 1) + half_width**2) / (1 - shortfall)
-
 
 def mean_shortfall(kurtosis: float, n: int, level: float) -> float:
     """Return the relative shortfall of the mean of n numbers Z >= 0 below E Z, if E Z^2 <= kurtosis (E Z)^2."""
@@ -193,18 +182,6 @@ def bernstein_lower(moments: Moments, top: float, level: float) -> np.ndarray:
     if n < 2:
         return np.zeros(np.shape(moments.mean))
     return moments.mean - np.sqrt(2 * moments.variance * log / n) - 7 * top * log / (3 * (n - 1))
-
-
-def weighted_sum(
-    squares: np.ndarray, variance: np.ndarray, scale: np.ndarray, tuned_to: float, level: float
-) -> np.ndarray:
-    """Return the half-width of a sum of independent, differently weighted deviations from their means.
-
-    `squares` bounds the sum of the squared deviations, and `variance` the sum of their variances; `scale` is a guess of
-    the sum of variances from other samples. The bound is tightest at the level `tuned_to`.
-    """
-    r = _mixture_constant(1, scale, np.log(1 / tuned_to))
-    return _self_normalised_bound(1, squares / 3 + 2 * variance / 3, 0.0, r, np.log(1 / level))
 
 
 def detectable(interval: IntervalMethod, moments: Moments, level: float, power: float) -> np.ndarray:

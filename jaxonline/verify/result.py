@@ -32,7 +32,7 @@ class Verification:
         bias: estimated bias (or value / bound - 1).
         half_width: half-width of the interval of the bias, including rounding and remainders.
         detectable: minimum detectable bias, which is found with probability at least `power`.
-        level: probability of a false alarm, over all coordinates and strata together.
+        level: probability of a false alarm, over all coordinates together.
         power: probability of finding a bias of `detectable`.
         samples: number of samples, or of outcomes in an enumeration.
         unit: the unit of `bias`, `half_width`, `detectable` and `cap_bias`, measured in units of the estimator.

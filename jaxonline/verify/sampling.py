@@ -24,8 +24,6 @@ from jaxonline.simulation.blocks import check_mesh, default_mesh, item_keys, map
 from jaxonline.verify.bets import Bets
 
 Progress = Callable[[int, int], None]
-# Roots of other streams, above all sample numbers, which are int32.
-COUNT_STREAM, STRATA_STREAM = 2**32 - 1, 2**32 - 2
 
 
 @struct

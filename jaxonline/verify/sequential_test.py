@@ -85,7 +85,7 @@ class SequentialTest:
                 self.interval, drawn.moments.variance, self.tolerance - self.rounding, self.level, settings.power
             )
         if needed > 1 << 40:
-            return "no feasible number of samples decides; give range, second_moment, strata or support"
+            return "no feasible number of samples decides; give range, second_moment or support"
         return f"about {float(f'{needed:.2g}'):,.0f} samples are needed (samples, max_samples)"
 
     def _objections(self, drawn: Summary, outside: np.ndarray) -> Iterator[str]:

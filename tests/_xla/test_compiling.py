@@ -9,8 +9,8 @@ import pytest
 from count_programs import COMPILED
 
 import jaxonline as jo
-from benchmarks.papers.studies import multikernel_runs
-from benchmarks.papers.studies.multikernel_runs import run_set
+from benchmarks.papers.studies import multikernel
+from benchmarks.papers.studies.multikernel import run_set
 from jaxonline._xla import compile_options as compiling
 from jaxonline._xla.compile_options import (
     Program,
@@ -163,5 +163,5 @@ def test_large_data_sets_are_not_padded():
     """Of 3 x 4 kernels, 12 x 8,192 forecasts are few; of 50 x 76 they would be 31 million instead of 4."""
     X, y = np.ones((1030, 5)), np.ones(1030)
     for shape, rounds in (((3, 4, 1, 5), 8192), ((50, 76, 1, 5), 1030)):
-        frequencies, padded, targets = multikernel_runs._padded(np.ones(shape), X, y)
+        frequencies, padded, targets = multikernel._padded(np.ones(shape), X, y)
         assert (padded.shape, targets.shape, frequencies.shape) == ((rounds, 8), (rounds,), (*shape[:3], 8))

@@ -12,7 +12,7 @@ from scipy import special, stats
 from tiers import some
 
 import jaxonline as jo
-from benchmarks.papers.claims.printed_bounds import printed_known_covariance, printed_two_copies
+from benchmarks.papers.claims.noise import printed_known_covariance, printed_two_copies
 from jaxonline.bounds import MomentBounds, RegretBound, full_information, known_covariance, moment_bounds, two_copies
 from jaxonline.estimators import FullGradient, KnownCovariance, NaiveCopy, TwoCopies
 from jaxonline.feedback.noise import gaussian, laplace, student_t, uniform

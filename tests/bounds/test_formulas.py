@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 import jaxonline as jo
+from benchmarks.papers.estimators.attributes import AttributeSeriesGradient, attribute_series_regret
+from benchmarks.papers.estimators.copies import known_joint_covariance
 from jaxonline import bounds
-from jaxonline.estimators import AttributeSeriesGradient, minimum_variance
+from jaxonline.estimators import minimum_variance
 from jaxonline.parameters.errors import ArgumentError
 
 R, X, Y, D, G, T = 1.7, 0.6, 0.9, 3.3, 7.3, 411
@@ -43,7 +45,7 @@ def test_bounds_of_gradient_descent():
             (3.4**2 / 0.6 + 0.3 * G) * sqrt(T) + R * sqrt(G * T),
         ),
         (bounds.two_copies(R, X, Y, T)[:4], descent(R, (2 * X * (R * X + Y)) ** 2, T)),
-        (bounds.known_joint_covariance(R, X, Y, T)[:4], descent(R, (2 * X * (R * X + sqrt(2) * Y)) ** 2, T)),
+        (known_joint_covariance(R, X, Y, T)[:4], descent(R, (2 * X * (R * X + sqrt(2) * Y)) ** 2, T)),
         (bounds.surrogate_radius(R, D, 0.7), R * D / sqrt(1 - math.cos(0.7))),
         (bounds.surrogate_kernel(R, D, Y, T).value, 2 * R * D * (R * D + Y) * sqrt(T)),
         (
@@ -117,9 +119,9 @@ def test_bounds_of_learning_with_few_attributes():
     assert_equal([
         (exponentiated.value, 2 * sqrt((e - 2) * small * least * entropy)),
         (exponentiated.step_size, sqrt(entropy / ((e - 2) * small * least))),
-        (bounds.attribute_series_regret(estimators["l1"], d, R, T, norm, X, Y)[:4], descent(norm, lengths * d, T)),
-        (bounds.attribute_series_regret(estimators["l2"], d, R, T, None, X, Y)[:4], descent(R, lengths, T)),
-        (bounds.attribute_series_regret(estimators["l2"], d, R, T).G, 4 * R**2 * d / 3),  # X = 1, Y = 0
+        (attribute_series_regret(estimators["l1"], d, R, T, norm, X, Y)[:4], descent(norm, lengths * d, T)),
+        (attribute_series_regret(estimators["l2"], d, R, T, None, X, Y)[:4], descent(R, lengths, T)),
+        (attribute_series_regret(estimators["l2"], d, R, T).G, 4 * R**2 * d / 3),  # X = 1, Y = 0
     ])  # fmt: skip
 
 

@@ -1,5 +1,8 @@
 """Bounds with high probability: by hand, by brute force, and against the runs of games, also in NumPy."""
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -8,8 +11,6 @@ import jaxonline as jo
 from jaxonline import bounds
 from jaxonline.bounds import largest_copies, largest_estimate, with_high_probability
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.study import Context
-from jaxonline.study.ready.games.quantiles import Quantiles
 
 RUNS, T = 2000, 400
 
@@ -112,17 +113,65 @@ def test_bounds_for_exact_gradients_are_an_error():
 # Games
 
 
+class Rival(NamedTuple):
+    """A learner with its feedback, the bound on its expected regret, and its bound with probability 1 - delta."""
+
+    entrant: jo.Entrant
+    expected: bounds.RegretBound
+    likely: Callable[[float], bounds.HighProbabilityBound]
+
+
+X, LABEL, UNIFORM, GAUSSIAN = np.ones((1, 1)), np.array([10.0]), jo.noise.uniform(1 / 3), jo.noise.gaussian(1 / 3)
+
+
+def rivals():
+    """Learners on the instance 1 with the label 10, whose copies have noise on [-1, 1] or Gaussian noise.
+
+    Among rare wrong labels, the copies are clean, and one label of a run on average is wrong by 400 or -400.
+    """
+    moments = bounds.moment_bounds(X, LABEL, UNIFORM)
+    two = bounds.two_copies(1.0, moments.x_second, moments.y_second, T)
+    known = bounds.known_covariance(1.0, moments.x_fourth, moments.y_second, T)
+    rare = bounds.two_copies(1.0, 1.0, float(np.hypot(10.0, np.sqrt(1 / T) * 400.0)), T)
+
+    def uniform(expected, covariance_norm=0.0):
+        b = largest_estimate(1.0, *largest_copies(X, LABEL, UNIFORM), covariance_norm)
+        return lambda delta: with_high_probability(expected, b, T, delta)
+
+    def gaussian(delta):
+        copies = largest_copies(X, LABEL, GAUSSIAN, missed=delta / 2, draws=2 * T)
+        return with_high_probability(two, largest_estimate(1.0, *copies), T, delta / 2)
+
+    def wrong_labels(delta):
+        return with_high_probability(rare, largest_estimate(1.0, 1.0, 410.0), T, delta)
+
+    def entrant(estimator, bound, *noises):
+        feedback = jo.NoisyCopies(*noises, reveal_covariance=isinstance(estimator, jo.estimators.KnownCovariance))
+        return jo.Entrant(jo.GradientLearner(estimator, bound.step_size, radius=1.0), feedback)
+
+    copies, one_copy = jo.estimators.TwoCopies(), jo.estimators.KnownCovariance()
+    errors = jo.noise.RareErrors(400.0, 1 / T)
+    return {
+        "uniform noise": Rival(entrant(copies, two, UNIFORM), two, uniform(two)),
+        "Gaussian noise": Rival(entrant(copies, two, GAUSSIAN), two, gaussian),
+        "known covariance": Rival(entrant(one_copy, known, UNIFORM), known, uniform(known, moments.covariance_norm)),
+        "rare wrong labels": Rival(entrant(copies, rare, jo.noise.gaussian(0.0), errors), rare, wrong_labels),
+    }
+
+
 @pytest.fixture(scope="module")
-def game():
-    study = Quantiles(runs=RUNS, rounds=T)
-    report = study.run(Context(seed=5))
-    return study, report.results["result"], {row["learner"]: row for row in report.tables["table"].rows}
+def regrets():
+    """The regret of each run at the horizon, by learner."""
+    game = jo.Game(jo.environments.DataStream(X, LABEL, order="iid"), jo.FullInformation())
+    entrants = {name: rival.entrant for name, rival in rivals().items()}
+    result = jo.simulate(game, entrants, n_runs=RUNS, n_rounds=T, key=5, comparator=jo.L2Ball(1.0), record_at=1)
+    return dict(zip(result.learners, result.regret[:, :, -1], strict=True))
 
 
-def numpy_regrets(name, study, seed):
-    """The regret of each run of gradient descent on the game of the study, in NumPy."""
+def numpy_regrets(name, seed):
+    """The regret of each run of gradient descent, in NumPy."""
     rng, x, y, w = np.random.default_rng(seed), 1.0, 10.0, np.zeros(RUNS)
-    step, losses = study.rivals()[name].expected.step_size, np.zeros(RUNS)
+    step, losses = rivals()[name].expected.step_size, np.zeros(RUNS)
     deviation = np.sqrt(1 / 3)
     for _ in range(T):
         losses += (w * x - y) ** 2
@@ -139,12 +188,11 @@ def numpy_regrets(name, study, seed):
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["uniform noise", "Gaussian noise", "known covariance", "rare wrong labels"])
-def test_bounds_hold_in_runs_and_in_a_numpy_loop(game, name):
+def test_bounds_hold_in_runs_and_in_a_numpy_loop(regrets, name):
     """Quantiles 0.5 to 0.99 of 2,000 runs are below the bound; those of NumPy agree (99.99 % intervals intersect)."""
-    study, result, _ = game
-    own, other = result.regret[list(result.learners).index(name), :, -1], numpy_regrets(name, study, 1)
+    own, other = regrets[name], numpy_regrets(name, 1)
     for probability in (0.5, 0.9, 0.99):
-        bound = study.rivals()[name].likely(1 - probability).value
+        bound = rivals()[name].likely(1 - probability).value
         both = [interval(values, probability, 0.9999) for values in (own, other)]
         assert max(low for low, _ in both) <= (1 + 1e-6) * min(high for _, high in both)  # float32
         assert max(high for _, high in both) < bound
@@ -158,33 +206,19 @@ def interval(values, probability, level):
 
 
 @pytest.mark.long
-def test_wrong_bounds_are_caught_by_rare_wrong_labels(game):
+def test_wrong_bounds_are_caught_by_rare_wrong_labels(regrets):
     """With rare wrong labels 11 % of the runs exceed the bound on the expected regret, although the mean is below it.
 
     Taken as a bound with probability 0.95, it is wrong: the probability that 2,000 runs show this by chance is below
     1e-6 (level of the interval). So is a bound with a twentieth of the deviation, at probability 0.99.
     """
-    study, result, rows = game
-    row, rival = rows["rare wrong labels"], study.rivals()["rare wrong labels"]
-    assert row["high"] < row["bound"] == rival.expected.value
-    assert 8 < row["above"] < 15
-    regrets = result.regret[list(result.learners).index("rare wrong labels"), :, -1]
-    assert interval(regrets, 0.95, 1 - 2e-6)[0] > rival.expected.value
+    values, rival = regrets["rare wrong labels"], rivals()["rare wrong labels"]
+    assert values.mean() + 1.96 * values.std() / np.sqrt(RUNS) < rival.expected.value
+    assert 0.08 < np.mean(values > rival.expected.value) < 0.15
+    assert interval(values, 0.95, 1 - 2e-6)[0] > rival.expected.value
     correct = rival.likely(0.01).value
-    assert interval(regrets, 0.99, 1 - 2e-6)[0] > rival.expected.value + (correct - rival.expected.value) / 20
-    assert interval(regrets, 0.99, 1 - 2e-6)[1] < correct
-
-
-@pytest.mark.long
-def test_rows_have_the_quantiles_of_the_result(game):
-    study, result, rows = game
-    estimate = result.quantile_interval(0.95)
-    for i, name in enumerate(result.learners):
-        row = rows[name]
-        assert (row["quantile"], row["quantile_low"], row["quantile_high"]) == tuple(
-            float(field[i, -1]) for field in estimate[:3]
-        )
-        assert row["likely"] == study.rivals()[name].likely(1 - study.probability).value
+    assert interval(values, 0.99, 1 - 2e-6)[0] > rival.expected.value + (correct - rival.expected.value) / 20
+    assert interval(values, 0.99, 1 - 2e-6)[1] < correct
 
 
 @pytest.mark.long

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special
 
-from benchmarks.papers.claims.printed_bounds import (
-    printed_noisy_kernel,
+from benchmarks.papers.claims.lengths import printed_noisy_kernel
+from benchmarks.papers.claims.surrogates import (
     printed_surrogate_kernel,
     printed_surrogate_radial_kernel,
     printed_surrogate_radius,
@@ -27,7 +27,6 @@ from jaxonline.bounds import (
 )
 from jaxonline.comparators import positive_negative_angle, rkhs_norm
 from jaxonline.estimators import (
-    CombinedFeatureMap,
     DotProductFeatureMap,
     FiniteDistribution,
     GaussianFeatureMap,
@@ -36,10 +35,9 @@ from jaxonline.estimators import (
     cost_aware,
     minimum_variance,
 )
-from jaxonline.estimators.sequences import PolynomialSequence
 from jaxonline.estimators.series_moments import exact_second_moment
 from jaxonline.estimators.surrogates import Surrogate, radial_surrogate
-from jaxonline.kernels import Binomial, ExponentialKernel, Gaussian, Homogeneous, Linear, Product, Scaled, Sum
+from jaxonline.kernels import Binomial, ExponentialKernel, Gaussian, Homogeneous, Linear
 from jaxonline.kernels.radial import Cauchy
 from jaxonline.losses import Exponential, Logistic, SmoothedAbsolute, SmoothedHinge, Squared
 
@@ -166,21 +164,6 @@ def test_repetitions_divide_the_variance_and_not_the_mean():
             np.testing.assert_allclose(got.G, mean + (one.G - mean) / r, rtol=1e-12)
             np.testing.assert_allclose(got.value, 0.5 * math.sqrt(got.G * 100), rtol=1e-12)
             assert got.value <= noisy_kernel(*args, repetitions=r).value <= one.value * (1 + 1e-12)
-
-
-def test_repetitions_with_combined_kernels_and_with_polynomials():
-    """By hand, |x|^2 <= 0.3: k(x, x) is the sum of the parts, and the mean of g~ is Q_2 = 1 + 2 z - 3 z^2."""
-    kernel = Sum([Linear(), Scaled(Gaussian(2.0), 2.0), Product([Linear(), Gaussian(3.0)])])
-    combined = CombinedFeatureMap(kernel, FiniteDistribution([0.25, 0.5, 0.25]), Geometric(2.0))
-    sequence = PolynomialSequence([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, -3.0]])
-    length = GradientLength.for_sequence(sequence, "classification", 1.0)
-    one = noisy_kernel(combined, length, 0.5, 0.8, 100)
-    k = 0.3 + 2.0 + 0.3
-    distance = 0.5 * math.sqrt(k)
-    mean = k * (1.0 + 2.0 * distance + 3.0 * distance**2) ** 2
-    assert 0 < mean < one.G < math.inf
-    three = noisy_kernel(combined, length, 0.5, 0.8, 100, repetitions=3, squared_norm=0.3)
-    np.testing.assert_allclose(three.G, mean + (one.G - mean) / 3, rtol=1e-12)
 
 
 def test_pair_moment_matters_for_the_gaussian_kernel_only():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import linalg, optimize, special
 from tiers import some
 
-from benchmarks.papers.claims.printed_bounds import printed_surrogate_radius
+from benchmarks.papers.claims.surrogates import printed_surrogate_radius
 from jaxonline.bounds import surrogate_radius
 from jaxonline.comparators import RKHSBall, best_in_rkhs_ball, positive_negative_angle, rkhs_norm
 from jaxonline.comparators.linear import MAX_NEWTON_STEPS, _minimise_quadratic, factorise, loss_terms, minimise

@@ -11,12 +11,10 @@ from bad_call_parts import EXP, GAUSS, LAW, LENGTH, MAP, X, Y
 from bad_calls import MASKED, Row, check, count, grouped, number, option, positive, row, rows, thing, vector
 
 import jaxonline as jo
-from benchmarks.papers.engines.kernel_forecasts import expert_forecasts
-from benchmarks.papers.engines.vaw_blocks import forecast
+from benchmarks.papers.engines.kernels import expert_forecasts, forecast
 from jaxonline import comparators, environments, estimators, feedback, kernels, learners, losses
 from jaxonline.environments.adversaries import indistinguishable_pair, unavoidable_regret
 from jaxonline.estimators.dictionary import Dictionary
-from jaxonline.estimators.sequences import PolynomialSequence
 from jaxonline.feedback import noise
 from jaxonline.kernels import radial
 
@@ -29,13 +27,6 @@ KEY = jax.random.key(0)
 
 def losses_calls():
     yield from positive("scale", losses.SmoothedAbsolute)
-    yield from positive("width", losses.SemicircleAbsolute)
-    yield row(lambda: losses.SemicircleAbsolute(1.0).coefficients(3, centre=1.0), ValueError, "centre")
-    sequence = estimators.chebyshev(np.abs, 2, -1.0, 1.0)
-    length = estimators.GradientLength.for_sequence
-    yield from positive("second_moment", lambda moment: length(sequence, "regression", moment))
-    yield from option("kind", lambda kind: length(sequence, kind, 1.0), "regresion")
-    yield from rows("sequence", lambda own: length(own, "regression", 1.0), TypeError, None, [[1.0]], losses.Squared())
     yield from positive("scale", losses.SmoothedHinge)
     yield from positive("delta", losses.Huber)
     yield row(lambda: losses.Huber(np.inf), ValueError, "delta: must be above 0 and finite (got inf")
@@ -60,10 +51,8 @@ def kernels_calls():
     yield from vector("rates", lambda rates: radial.GaussianMixture(rates, [1.0, 1.0]), [-1.0, 1.0], [1.0])
     yield from vector("weights", lambda weights: radial.GaussianMixture([1.0, 1.0], weights), [-1.0, 1.0], [1.0])
     yield from vector("betas", kernels.PowerSeries, [-1.0])
-    yield from thing("kernels", lambda kernel: kernels.Sum([kernel]), kernels.Gaussian, kernels.Linear)
+    yield from thing("kernels", lambda kernel: kernels.Sum([kernel]), kernels.Gaussian, kernels.Linear())
     yield from rows("kernels", kernels.Sum, (TypeError, ValueError), None, [], "gauss", 3, GAUSS)
-    yield from thing("kernels", lambda kernel: kernels.Product([kernel]), kernels.Gaussian, kernels.Linear)
-    yield from rows("kernels", kernels.Product, (TypeError, ValueError), None, [], "gauss", 3, GAUSS)
     yield from thing("kernel", lambda kernel: kernels.Scaled(kernel, 1.0), kernels.Gaussian)
     yield from number("factor", lambda factor: kernels.Scaled(GAUSS, factor), -1.0)
     yield from thing("kernel", lambda kernel: radial.truncate(kernel, 1.0), GAUSS, radial.Cauchy)
@@ -97,21 +86,6 @@ def environments_calls():
     yield from rows("reveal_covariance", lambda yes: indistinguishable_pair(reveal_covariance=yes), TypeError, "yes", 1)
     yield from positive("radius", unavoidable_regret)
     yield from thing("loss", lambda loss: unavoidable_regret(1.0, loss), losses.Squared)
-    yield from one_copy_calls()
-
-
-def one_copy_calls():
-    games, regret = environments.indistinguishable_games, environments.unavoidable_regret_of_games
-    points = [[[3.0], [-1.0]], [[-3.0], [1.0]]]
-    for make in (games, lambda points, labels=(1.0,): regret(points, 1.0, labels)):
-        yield from rows("points", make, ValueError, [[1.0]], [[[np.nan]]], [])
-        yield row(lambda make=make: make(np.ones((2, 1, 1)), [1.0, -1.0]), ValueError, "points")
-        yield from rows("labels", lambda labels, make=make: make(points, labels), ValueError, [1.0], [1.0, np.inf])
-    yield from thing("loss", lambda loss: games(points, [1.0, -1.0], loss=loss), losses.Squared)
-    yield from rows("reveal_covariance", lambda yes: games(points, [1.0, -1.0], reveal_covariance=yes), TypeError, 1)
-    yield from positive("radius", lambda radius: regret(points, radius, [1.0, -1.0]))
-    yield from thing("loss", lambda loss: regret(points, 1.0, [1.0, -1.0], loss=loss), losses.Squared)
-    yield from rows("kernel", lambda k: regret(points, 1.0, [1.0, -1.0], kernel=k), TypeError, "gauss", 1.0, FULL)
 
 
 def feedback_calls():
@@ -141,8 +115,6 @@ def feedback_calls():
     bad = 0.1, "g", noise.gaussian
     chasing = environments.ChasingNoise(1.0)
     yield from rows("label_noise", lambda law: feedback.AdversarialCopies(chasing, law), TypeError, *bad)
-    yield from thing("joint", feedback.JointNoise, 0.1, noise.gaussian)
-    yield from thing("noise", feedback.CorrelatedCopies, noise.gaussian(1.0), feedback.JointNoise)
     yield from rows(
         "X", feedback.Replicates, (TypeError, ValueError), None, "1", [[[1j]]], 1.0, X, [[[np.nan]]], [[[]]]
     )
@@ -178,13 +150,6 @@ def estimators_calls():
     yield from count("n_attributes", estimators.AttributePairs, 2)
     yield from rows("n_attributes", estimators.AttributeGradient, ValueError, 3)
     yield from option("law", lambda law: estimators.AttributeGradient(2, law), "l3")
-    by_series = estimators.AttributeSeriesGradient.for_loss
-    yield from thing("loss", lambda loss: by_series(loss, LAW, 1.0), losses.Hinge(), losses.Squared)
-    yield from thing("counts", lambda law: by_series(losses.Squared(), law, 1.0), estimators.Geometric)
-    yield from positive("second_moment", lambda moment: by_series(losses.Squared(), LAW, moment))
-    yield from count("n_subset", lambda n: by_series(losses.Squared(), LAW, 1.0, n))
-    yield from option("law", lambda law: by_series(losses.Squared(), LAW, 1.0, 1, law), "l3")
-    yield from thing("derivative", lambda of: estimators.AttributeSeriesGradient(of, losses.Squared()), LENGTH)
     yield from vector("coefficients", lambda table: estimators.SeriesEstimator(table, LAW))
     yield from thing("law", lambda law: estimators.SeriesEstimator([1.0], law), estimators.Geometric, lambda: 1)
     yield from number("centre", lambda centre: estimators.SeriesEstimator([1.0], LAW, centre))
@@ -206,16 +171,10 @@ def estimators_calls():
     yield from thing("kernel", lambda kernel: estimators.GaussianFeatureMap(kernel, LAW), EXP, kernels.Gaussian)
     yield from thing("law", lambda law: estimators.GaussianFeatureMap(GAUSS, law), estimators.Geometric)
     yield from rows("pair_law", lambda law: estimators.GaussianFeatureMap(GAUSS, LAW, law), TypeError, 2.0, "geometric")
-    bad = (3, None, kernels.Laplacian(1.0), radial.Cauchy(1.0))
-    yield from rows("kernel", lambda kernel: estimators.CombinedFeatureMap(kernel, LAW), TypeError, *bad)
-    yield row(lambda: estimators.CombinedFeatureMap(EXP, LAW), ValueError, "kernel: must have a Gaussian part")
-    yield from thing("law", lambda law: estimators.CombinedFeatureMap(GAUSS, law), estimators.Geometric)
     yield from thing("kernel", lambda kernel: estimators.best_feature_map(kernel, 0.5), kernels.Gaussian)
     yield from positive("copy_moment", lambda moment: estimators.best_feature_map(GAUSS, moment))
     yield from positive("pair_moment", lambda m: estimators.best_feature_map(GAUSS, 0.5, m), optional=True)
     yield from thing("kernel", lambda kernel: estimators.Surrogate(kernel, 0.1, 2), EXP, kernels.Gaussian)
-    yield from thing("kernel", lambda kernel: estimators.LaplaceSurrogate(kernel, 0.1, 2), EXP, kernels.Gaussian)
-    yield from rows("covariance", lambda c: estimators.LaplaceSurrogate(GAUSS, c, 2), ValueError, -1.0, np.nan, [])
     bad = -1.0, np.nan, [-1.0, 1.0], [], 3.0
     yield from rows("covariance", lambda c: estimators.Surrogate(GAUSS, c, 2), ValueError, *bad)
     bad = "1", None, 1j, [1j], MASKED
@@ -231,15 +190,6 @@ def estimators_calls():
     bad = np.ones(2), [np.nan, 1.0, 1.0], np.ones((3, 1))
     yield from rows("phases", lambda phases: estimators.FourierFeatures(X, phases), ValueError, *bad)
     yield from number("at_zero", lambda at_zero: estimators.FourierFeatures(X, None, at_zero), -1.0)
-    features = estimators.FourierFeatures(X)
-    yield from thing("features", lambda phi: estimators.DebiasedFourierFeatures(phi, 0.1), GAUSS)
-    phi = estimators.PolynomialFeatures(kernels.Linear(), 2)
-    yield from thing("kernel", lambda kernel: estimators.PolynomialFeatures(kernel, 2), GAUSS, EXP)
-    yield from count("dimension", lambda d: estimators.PolynomialFeatures(kernels.Linear(), d))
-    yield from thing("features", lambda phi: estimators.DebiasedPolynomialFeatures(phi, 0.1), GAUSS)
-    yield from rows("covariance", lambda c: estimators.DebiasedPolynomialFeatures(phi, c), ValueError, -1.0, [0.1] * 7)
-    bad = -1.0, np.nan, [0.1] * 7, []
-    yield from rows("covariance", lambda c: estimators.DebiasedFourierFeatures(features, c), ValueError, *bad)
     draw = estimators.FourierFeatures.draw
     yield from thing("kernel", lambda kernel: draw(KEY, kernel, 2, 3), EXP, kernels.Gaussian)
     yield from count("dimension", lambda d: draw(KEY, GAUSS, d, 3))
@@ -252,17 +202,6 @@ def estimators_calls():
     yield from rows(
         "kernels", lambda ks: Dictionary.draw(KEY, ks, 2, 3), (ValueError, TypeError), [], None, [EXP], GAUSS
     )
-    for make in (estimators.chebyshev, estimators.bernstein):
-        yield from rows("f", lambda f, make=make: make(f, 2, 0.0, 1.0), (TypeError, ValueError), None, 3.0, np.float64)
-        yield from count("degree", lambda degree, make=make: make(np.exp, degree, 0.0, 1.0))
-        yield from number("lower", lambda lower, make=make: make(np.exp, 2, lower, 1.0))
-        yield from number("upper", lambda upper, make=make: make(np.exp, 2, 0.0, upper), 0.0, -1.0)
-    yield from rows(
-        "differences", PolynomialSequence, (ValueError, TypeError), None, 3.0, np.ones((2, 2)), [[1], [1, 2]]
-    )
-    line = PolynomialSequence([[1.0, 0.0], [0.0, 2.0]])
-    yield from thing("sequence", lambda s: estimators.PolynomialSequenceEstimator(s, LAW), PolynomialSequence)
-    yield from thing("law", lambda law: estimators.PolynomialSequenceEstimator(line, law), estimators.Geometric)
 
 
 def learners_calls():

@@ -6,7 +6,7 @@ import functools
 import jax
 import numpy as np
 import pytest
-from bad_calls import MASKED, Row, check, count, grouped, number, option, positive, row, rows, thing, vector
+from bad_calls import MASKED, Row, check, count, grouped, number, option, positive, row, rows, thing
 
 import jaxonline as jo
 from jaxonline import datasets, environments, estimators, feedback, learners, losses, study, verify
@@ -277,14 +277,13 @@ def verification_calls():
     yield from count("seed", given("seed"), 0)
     yield from number("kurtosis", given("kurtosis"), 0.5, optional=True)
     yield from option("method", given("method"), "bernstien")
-    for name, method in (("range", "bernstein"), ("support", "enumeration"), ("strata", "stratified")):
+    for name, method in (("range", "bernstein"), ("support", "enumeration")):
         yield row(lambda method=method: unbiased(method=method), ValueError, name)
     bad = (0.0,), (1.0, 0.0), (0.0, np.nan), (0.0, 0.0), (np.zeros(2), np.ones(2)), 3.0, "ab", (None, 1.0)
     yield from rows("range", given("range"), (TypeError, ValueError), *bad)
     bad = [], [1.0], 3.0, [(0.5, 0.0)], [(2.0, 0.0), (-1.0, 0.0)], [(1.0, np.nan)], [("a", 0.0)], [(1.0, np.zeros(2))]
     yield from rows("support", given("support"), (TypeError, ValueError), *bad)
     yield from rows("second_moment", given("second_moment"), (TypeError, ValueError), -1.0, np.nan, "a", 1j, np.ones(2))
-    yield from rows("strata", given("strata"), TypeError, "a", 3.0, [0.5], verify.Strata)
     yield from rows("cap_bias", given("cap_bias"), (TypeError, ValueError), -1.0, np.nan, "a", [0.1])
     yield from rows("mesh", given("mesh"), TypeError, "cpu", 3)
     yield from rows("progress", given("progress"), TypeError, True, "yes", 3)
@@ -299,21 +298,6 @@ def verification_calls():
     yield from rows(
         "limit", lambda limit: verify.bound(1.0, limit), (TypeError, ValueError), 0.0, -1.0, np.nan, "a", None
     )
-
-    def strata(**changed):
-        return verify.Strata(**({"pmf": [0.5, 0.5], "given": jax.random.normal, "terms": [0.0, 0.5]} | changed))
-
-    yield from vector("pmf", lambda pmf: strata(pmf=pmf), [-0.5, 1.0], [1.0, 1.0])
-    yield from thing("given", lambda given: strata(given=given))
-    yield from rows(
-        "terms", lambda terms: strata(terms=terms), (TypeError, ValueError), [0.0], np.nan, "ab", [np.nan, 0.0], 1.0
-    )
-    yield from rows(
-        "second_moments", lambda m: strata(second_moments=m), (TypeError, ValueError), [0.0], [0.0, 0.1], "ab"
-    )
-    yield from rows("remainder", lambda r: strata(remainder=r), (TypeError, ValueError), -1.0, np.nan, "a", [0.1])
-    yield row(lambda: strata(terms=None), ValueError, "remainder")
-    yield from rows("draw", lambda draw: strata(draw=draw), TypeError, 3.0, "a", estimators.Geometric)
 
 
 def datasets_calls(folder):

@@ -11,7 +11,7 @@ from registry import DICTIONARY, LEARNERS, Entry
 from tiers import some
 
 import jaxonline as jo
-from benchmarks.papers.claims import PrintedKnownCovariance
+from benchmarks.papers.claims.noise import PrintedKnownCovariance
 from jaxonline.estimators import KnownCovariance
 from jaxonline.game import FeedbackTraits, LearnerDefaults, LearnerTraits, Specs, bind
 from jaxonline.game.defaults import FeedbackDefaults, method_of

@@ -104,13 +104,14 @@ def test_study_on_a_small_disk(small_disk):
     with pytest.warns(UnfinishedStudyWarning, match="is unfinished"):
         found = jo.load_result(folder)
     assert 16 <= len(found.runs) < 512
-    command = [sys.executable, "-m", "jaxonline", "quickstart", "--runs", "2000", "--passes", "1", "--checkpoint"]
-    command += [str(small_disk / "part"), "--out", str(small_disk.parent / "out")]
+    command = [sys.executable, "-m", "jaxonline", "quickstart", "--runs", "2000", "--rounds", "442"]
+    command += ["--out", str(small_disk / "part")]
     told = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert (told.returncode, "Traceback" in told.stderr) == (2, False)
     lines = [line for line in told.stderr.splitlines() if line.startswith(("Error", "Try"))]
     assert len(lines) == 2
-    assert f"No space left on device: '{small_disk / 'part'}" in lines[0]
+    assert "No space left on device" in lines[0]
+    assert str(small_disk / "part") in lines[0]
     shutil.rmtree(small_disk / "part")
     subprocess.run(["mount", "-o", "remount,size=9m", str(small_disk)], check=True)
     assert run().returncode == 0

@@ -77,7 +77,7 @@ class OwnArms(BernoulliArms):
 
 
 def test_lazy_rewards_stay_lazy(monkeypatch):
-    monkeypatch.setattr("jaxonline.environments.bandit_games.ARMS_WITH_MEANS", ())
+    monkeypatch.setattr("jaxonline.environments.arms.ARMS_WITH_MEANS", ())
     arms, key = OwnArms([0.5, 0.5, 0.5, 0.5]), jax.random.key(3)
     plain = arms.answer(key, (), jnp.int32(1), None, None)[0]
     shown = Rewards(arms).answer(key, (), jnp.int32(1), None, None)[0]

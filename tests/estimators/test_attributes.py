@@ -14,7 +14,7 @@ import pytest
 from scipy import stats
 from tiers import some
 
-from benchmarks.papers.claims.printed_gradients import printed_attribute_support, printed_pair_loss
+from benchmarks.papers.claims.attributes import printed_attribute_support, printed_pair_loss
 from jaxonline import verify
 from jaxonline.estimators.attribute_pairs import AttributePairs, PairMoments, pair_loss, project_psd
 from jaxonline.estimators.attributes import AttributeGradient

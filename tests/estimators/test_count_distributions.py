@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from benchmarks.papers.estimators.series import DiscreteLomax
 from jaxonline.estimators.count_distributions import (
     FiniteDistribution,
     Geometric,
@@ -18,7 +19,6 @@ from jaxonline.estimators.count_distributions import (
     minimum_variance,
 )
 from jaxonline.estimators.fine_uniform import fine_uniform
-from jaxonline.estimators.polynomial_counts import DiscreteLomax
 from jaxonline.estimators.series import SeriesEstimator, n_required_terms
 from jaxonline.estimators.series_moments import exact_second_moment, lemma1_bound
 from jaxonline.losses import Exponential, Logistic, SmoothedAbsolute, SmoothedHinge, Squared

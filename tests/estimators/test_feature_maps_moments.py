@@ -10,7 +10,7 @@ import pytest
 from feature_copies import COVARIANCE, X, copies_of
 from scipy import special
 
-from benchmarks.papers.claims.printed_kernels import (
+from benchmarks.papers.claims.kernels import (
     PrintedGaussianFeatureMap,
     printed_gaussian_second_moment,
     printed_lemma5_bound,

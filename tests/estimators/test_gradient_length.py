@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tiers import some
 
-from benchmarks.papers.claims.printed_kernels import printed_gradient_length
+from benchmarks.papers.claims.lengths import printed_gradient_length
 from jaxonline.estimators.count_distributions import Geometric, minimum_variance
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, prod
 from jaxonline.estimators.gradient_length import GradientLength

@@ -10,7 +10,8 @@ import pytest
 from scipy import special, stats
 
 import jaxonline as jo
-from jaxonline.estimators import DiscreteLomax, DotProductFeatureMap, Geometric, SeriesEstimator
+from benchmarks.papers.estimators.series import DiscreteLomax
+from jaxonline.estimators import DotProductFeatureMap, Geometric, SeriesEstimator
 from jaxonline.estimators.count_protocol import CountDistribution
 from jaxonline.estimators.series_moments import exact_second_moment, expected_queries
 from jaxonline.parameters.struct import static

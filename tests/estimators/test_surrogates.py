@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-from benchmarks.papers.claims.printed_kernels import (
+from benchmarks.papers.claims.surrogates import (
     printed_lemma7_bound,
     printed_radial_surrogate,
     printed_radial_surrogate_mean,

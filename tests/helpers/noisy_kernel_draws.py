@@ -18,7 +18,7 @@ from jaxonline.estimators.count_distributions import FiniteDistribution, Geometr
 from jaxonline.estimators.feature_maps import DotProductFeatureMap
 from jaxonline.estimators.paired_feature_maps import PairedFeatureMap
 from jaxonline.game import stream_keys
-from jaxonline.kernels import Gaussian, PowerSeries, Product
+from jaxonline.kernels import PowerSeries
 
 TERMS = 40  # of padded kernels and laws
 _TABLE = 200
@@ -125,11 +125,4 @@ def reference_kernel(feature_map: Any) -> reference.Kernel:
     if not isinstance(feature_map, PairedFeatureMap):
         return reference.DotProduct(reference.table(kernel.coefficients(_TABLE)), law)
     pairs = reference.table(np.exp(feature_map.pair_distribution().log_table(_TABLE)))
-    dot_product, gaussian = (None, kernel) if isinstance(kernel, Gaussian) else kernel.kernels
-    width = float(np.asarray(gaussian.width))
-    if dot_product is None:
-        return reference.Gaussian(width, pairs, law)
-    beta = reference.table(dot_product.coefficients(_TABLE))
-    if isinstance(kernel, Product):
-        return reference.DotProductTimesGaussian(width, pairs, law, beta)
-    return reference.DotProductPlusGaussian(reference.DotProduct(beta, law), reference.Gaussian(width, pairs, law))
+    return reference.Gaussian(float(np.asarray(kernel.width)), pairs, law)

@@ -9,11 +9,10 @@ import numpy as np
 import optax
 
 import jaxonline as jo
-from benchmarks.papers.claims import PrintedKnownCovariance
+from benchmarks.papers.claims.noise import PrintedKnownCovariance
 from jaxonline.environments.adversaries import ChasingNoise
 from jaxonline.estimators import (
     AttributeGradient,
-    AttributeSeriesGradient,
     DotProductFeatureMap,
     FiniteDistribution,
     FourierFeatures,
@@ -85,7 +84,6 @@ from jaxonline.losses import (
     PairLoss,
     SmallestArms,
     SmoothedAbsolute,
-    SmoothedHinge,
     Squared,
     SquaredDistance,
     SumOfArms,
@@ -177,14 +175,6 @@ def few(law: str, **options: Any) -> Entry:
     return Entry(learner, Repeatedly(4), queries=4, randomised=True)
 
 
-def series(law: str, loss: Any, **options: Any) -> Entry:
-    classes = loss.kind == "classification"
-    counts = FiniteDistribution([0.3, 0.3, 0.2, 0.2] if classes else [0.0, 0.6, 0.0, 0.4])
-    estimator = AttributeSeriesGradient.for_loss(loss, counts, 0.81, 2, law, max_copies=3)
-    learner = jo.GradientLearner(estimator, **options)
-    return Entry(learner, Repeatedly(5), loss=loss, classes=classes, queries=None, randomised=True, strict=False)
-
-
 def attributes(learner: Any) -> Entry:
     return Entry(learner, jo.Attributes(2), queries=2, randomised=True, strict=False)
 
@@ -262,8 +252,6 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "four attributes, p-norm": lambda: Entry(
         MirrorLearner(AttributeGradient(4), 0.05, PNorm(3.0)), Repeatedly(4), queries=4, randomised=True
     ),
-    "attributes, smoothed hinge": lambda: series("l1", SmoothedHinge(1.0), step_size=0.3, radius=0.9, projection=L1),
-    "attributes, absolute loss, l2": lambda: series("l2", SmoothedAbsolute(0.5), step_size=0.1, radius=0.8),
     "AER": lambda: attributes(aer(2, regularizer=2.0, radius=3.0)),
     "AER, last hypothesis": lambda: attributes(aer(2, regularizer=2.0, radius=3.0, hypothesis="last")),
     "AERR": lambda: attributes(aerr(2, step_size=0.05, radius=0.4)),

@@ -34,22 +34,13 @@ def capped_geometric(cap: int) -> Partial:
     return Partial(_capped_geometric, jnp.int32(cap))
 
 
-def _of_stratum(constants, slopes, key, n):
-    return constants[n] + slopes[n] * jax.random.uniform(key, (), jnp.float32)
-
-
-def of_stratum(constants, slopes) -> Partial:
-    """For `Strata.given`: constants[n] + slopes[n] u."""
-    return Partial(_of_stratum, np.asarray(constants, np.float32), np.asarray(slopes, np.float32))
-
-
 def _weighted_product(weights, mean, spread, key, n):
     copies = mean + spread * jax.random.normal(key, (len(weights) - 1,), jnp.float32)
     return weights[n] * jnp.prod(jnp.where(n > jnp.arange(len(weights) - 1), copies, 1.0))
 
 
 def weighted_product(weights, mean: float, spread: float) -> Partial:
-    """For `Strata.given`: weights[n] times the product of n independent normal copies."""
+    """Sampler given n: weights[n] times the product of n independent normal copies."""
     return Partial(_weighted_product, np.asarray(weights, np.float32), jnp.float32(mean), jnp.float32(spread))
 
 

@@ -8,7 +8,7 @@ import pytest
 from loss_table import LOSSES, PLAIN
 from scipy import special
 
-from benchmarks.papers.claims import printed_losses
+from benchmarks.papers.claims import series as printed_losses
 from jaxonline.losses import (
     Absolute,
     Exponential,

@@ -11,11 +11,16 @@ from fresh_python import ROOT
 from registry import LEARNERS
 
 import jaxonline as jo
-from benchmarks.papers.claims.errata import PAPERS
-from benchmarks.papers.engines import kernel_competitors
+from benchmarks.papers.claims.notes import PAPERS
 from jaxonline.citing import METHODS, entries
 from jaxonline.results import Standings
 
+KEYS_BY_LETTER = {
+    "A": "cesabianchi2010online",
+    "B": "cesabianchi2010learning",
+    "C": "cesabianchi2010efficient",
+    "D": "rokhlin2025random",
+}
 ROOMS = ("learners", "estimators", "kernels", "environments", "bounds", "comparators")
 REQUIRED = {
     "article": {"author", "title", "journal", "volume", "pages", "year"},
@@ -44,7 +49,7 @@ def parse_entry(entry: str) -> tuple[str, str, dict[str, str]]:
 def find_method(name: str):
     """Return the class or function of a method."""
     name = {"law=l2": "AttributeGradient"}.get(name, name)
-    places = [*(getattr(jo, room) for room in ROOMS), jo.intervals, kernel_competitors]
+    places = [*(getattr(jo, room) for room in ROOMS), jo.intervals]
     return next(getattr(place, name) for place in places if hasattr(place, name))
 
 

@@ -11,16 +11,21 @@ from optional_packages import missing_packages, skip_reason
 from typer.core import TyperGroup
 
 import jaxonline
+from benchmarks.papers.__main__ import app as papers
+from benchmarks.papers.commands import load_study
+from benchmarks.papers.studies import STUDIES
+from benchmarks.suites import SuiteCommands
+from benchmarks.suites import app as suites
 from jaxonline import cli
-from jaxonline.study.files.templates import write_study_template
-from jaxonline.study.ready import load_study, study_commands
+from jaxonline.study.files.templates import EXAMPLES, example_path, write_study_template
 
+FOLDERS = ("benchmarks", "benchmarks/papers", "benchmarks/papers/docs", "docs")
 PAGES = [
     "README.md",
     "CONTRIBUTING.md",
     "CODE_OF_CONDUCT.md",
     "SECURITY.md",
-    *sorted(f"{folder}/{p.name}" for folder in ("benchmarks", "docs") for p in (ROOT / folder).glob("*.md")),
+    *sorted(f"{folder}/{p.name}" for folder in FOLDERS for p in (ROOT / folder).glob("*.md")),
 ]
 NOT_RUN = r"compiled by the tests, and\s+not run there"
 
@@ -36,8 +41,17 @@ def blocks(page: str, language: str = "python") -> list[tuple[str, str]]:
     return [(text.strip().rpartition("\n\n")[2], code) for text, opened, code in fences if opened == language]
 
 
-GALLERY, NEWCOMER = "docs/gallery.md", "docs/own-csv.md"
-RUN_OTHERWISE = ("README.md", "CONTRIBUTING.md", GALLERY, NEWCOMER)  # the first two by test_documentation
+NO_PICTURE = {"quickstart", "noisy-kernels", "few-attributes", "own-data"}  # of a shipped file
+GALLERIES = {  # the studies by the words of their commands
+    "docs/gallery.md": {
+        "quickstart",
+        *(f"run {name}" for name in EXAMPLES.keys() - NO_PICTURE),
+        *SuiteCommands.studies,
+    },
+    "benchmarks/papers/docs/gallery.md": {f"reproduce {name}" for name in STUDIES},
+}
+NEWCOMER = "docs/own-csv.md"
+RUN_OTHERWISE = ("README.md", "CONTRIBUTING.md", *GALLERIES, NEWCOMER)  # the first two by test_documentation
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -106,9 +120,11 @@ def to_run(page: str) -> list[str]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("number", range(len(blocks(GALLERY))))
-def test_the_python_of_the_gallery_works_when_pasted(number, tmp_path):
-    assert run_python(to_run(GALLERY)[number], tmp_path)
+@pytest.mark.parametrize(
+    ("gallery", "number"), [(gallery, number) for gallery in GALLERIES for number in range(len(blocks(gallery)))]
+)
+def test_the_python_of_a_gallery_works_when_pasted(gallery, number, tmp_path):
+    assert run_python(to_run(gallery)[number], tmp_path)
 
 
 @pytest.mark.long
@@ -145,22 +161,25 @@ def complaint(command: str) -> str | None:
         (known,) = re.findall(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
         missing = sorted(set(words[1:]) - set(known.split()))
         return f"no target {', '.join(missing)}" if missing else None
-    if words[:2] == ["python", "-m"] or words[0] == "pip" or words[:2] == ["python", "-c"]:
+    if words[0] != "jaxonline" and (words[:2] != ["python", "-m"] or words[2] not in PROGRAMS):
+        if words[:2] != ["python", "-m"]:
+            return None
         module = ROOT.joinpath(*words[2].split("."))
-        known = words[0] == "pip" or words[1] == "-c" or module.is_dir() or module.with_suffix(".py").exists()
-        return None if known else f"no module {words[2]}"
-    if words[0] == "python":
-        return None
+        return None if module.is_dir() or module.with_suffix(".py").exists() else f"no module {words[2]}"
+    program, arguments = (words[0], words[1:]) if words[0] == "jaxonline" else (words[2], words[3:])
     try:
-        read(words[1:])
+        read(program, arguments)
     except Exception as error:
         return str(error)
     return None
 
 
-def read(words: list[str]) -> None:
-    """Read a command as the command line does, a study with its fields."""
-    command, name, context, rest = typer.main.get_command(cli.app), "jaxonline", None, words
+PROGRAMS = {"jaxonline": cli.app, "benchmarks.papers": papers, "benchmarks.suites": suites}
+
+
+def read(program: str, words: list[str]) -> None:
+    """Read a command as the command line does, a study with its fields, and a shipped study by its name."""
+    command, name, context, rest = typer.main.get_command(PROGRAMS[program]), program, None, words
     while isinstance(command, TyperGroup):
         if not rest:
             return
@@ -171,9 +190,13 @@ def read(words: list[str]) -> None:
         context = command.make_context(name, list(rest), parent=context)
         name, command, rest = command.resolve_command(context, list(rest))
     context = command.make_context(name, rest, parent=context)
-    if name in study_commands():
-        study = load_study(name)
+    studies = STUDIES | SuiteCommands.studies if program != "jaxonline" else {}
+    if name in studies:
+        study = load_study(studies[name])
         study(**{key: context.params[key] for key in study.model_fields if context.params[key]})
+    shipped = context.params.get({"run": "file", "new": "name"}.get(name, "")) or "NAME"
+    if program == "jaxonline" and shipped not in ("NAME", "FILE") and not shipped.endswith((".toml", ".json")):
+        example_path(shipped)
 
 
 ADDED = ("python -m benchmarks.papers reproduce step-sizes --runs 50",)  # of the study that CONTRIBUTING adds
@@ -186,31 +209,44 @@ def test_commands_of_pages_are_commands(page):
 
 
 def test_invalid_commands_are_detected():
-    assert complaint("jaxonline play bandit") == "command: unknown name (got 'bandit'); did you mean 'play bandits'?"
-    assert "no such option" in complaint("jaxonline play bandits --round 3").lower()
-    assert complaint("jaxonline play bandits --runs 1") == "runs: must be at least 2 (got 1)"
+    assert complaint("jaxonline bandit") == "command: unknown name (got 'bandit'); did you mean 'run bandits'?"
+    assert complaint("jaxonline run bandit").endswith("(got 'bandit'); did you mean 'bandits'?")
+    assert complaint("jaxonline run bandits") is complaint("jaxonline run mine.toml") is None
+    assert "no such option" in complaint("jaxonline run bandits --round 3").lower()
+    suite = "python -m benchmarks.suites textbook-bandits"
+    assert complaint(f"{suite} --runs 1") == "runs: must be at least 2 (got 1)"
+    assert "no such option" in complaint(f"{suite} --round 3").lower()
+    assert "did you mean 'reproduce variance'" in complaint("python -m benchmarks.papers reproduce varance")
     assert complaint("make tests") == "no target tests"
     assert complaint("python -m benchmarks.speed") == "no module benchmarks.speed"
+    assert complaint("python -m benchmarks.papers reproduce variance --noise-variance 0").startswith("noise_variance: ")
+    assert "did you mean 'reproduce variance'" in complaint("python -m benchmarks.papers reproduce varianc")
+    assert (
+        complaint("python -m benchmarks.papers reproduce impossibility --runs 1") == "runs: must be at least 2 (got 1)"
+    )
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The gallery, and the page for a newcomer
 
 
-def test_the_gallery_has_every_ready_study():
-    """With its picture, its command and Python."""
-    sections = re.split(r"^### ", text_of(GALLERY), flags=re.MULTILINE)[1:]
-    shown = {}
-    for section in sections:
-        (command,) = re.findall(r"^    jaxonline (.*)$", section, re.MULTILINE)
-        shown[command.removesuffix(" --quick")] = section
+@pytest.mark.parametrize("gallery", GALLERIES)
+def test_a_gallery_has_every_study(gallery):
+    """With its picture and its command; with Python unless it is a study file."""
+    shown = set()
+    for section in re.split(r"^(?=##+ )", text_of(gallery), flags=re.MULTILINE):
+        if not section.startswith("### "):
+            continue
+        (command,) = re.findall(r"^    (?:jaxonline|python -m benchmarks\.\w+) (.*)$", section, re.MULTILINE)
+        shown.add(command.removesuffix(" --quick"))
         assert len(re.findall(r"^!\[.+\]\((?:gallery/)?[\w-]+\.png\)$", section, re.MULTILINE)) == 1, command
-        assert len(re.findall(r"^```python$", section, re.MULTILINE)) == 1, command
+        assert len(re.findall(r"^```python$", section, re.MULTILINE)) == (not command.startswith("run ")), command
         assert re.search(r"^\*.*(\d runs|no runs|five draws|--quick)", section, re.MULTILINE), (
             f"{command}: how much was played"
         )
-    assert set(shown) == set(study_commands().values())
-    assert sum(path.stat().st_size for path in (ROOT / "docs").rglob("*.png")) < 2_000_000
+    assert shown == GALLERIES[gallery]
+    folders = (ROOT / "docs", ROOT / "benchmarks" / "papers" / "docs")
+    assert sum(path.stat().st_size for folder in folders for path in folder.rglob("*.png")) < 2_000_000
 
 
 READ, TYPED = 200, 200  # words and characters a minute: 40 words typed

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-FOLDER = Path(__file__).parents[2] / "notebooks"
+ROOT = Path(__file__).parents[2]
+FOLDER, PAPERS = ROOT / "notebooks", ROOT / "benchmarks" / "papers" / "notebooks"
 NOTEBOOKS = sorted(path.name for path in FOLDER.glob("*.ipynb"))
 FIVE_MINUTES = [name for name in NOTEBOOKS if name.startswith("five_minutes_")]
 MACHINE = re.compile(r"(?<![\w.:/])/(home|root|tmp|work|usr|opt|Users)/")
@@ -29,10 +30,19 @@ def complaints(notebook: dict) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("name", NOTEBOOKS)
-def test_notebooks_are_executed(name):
-    assert complaints(json.loads((FOLDER / name).read_text())) == []
-    assert (FOLDER / name).stat().st_size < 1_000_000
+@pytest.mark.parametrize("path", sorted([*FOLDER.glob("*.ipynb"), *PAPERS.glob("*.ipynb")]), ids=lambda path: path.stem)
+def test_notebooks_are_executed(path):
+    assert complaints(json.loads(path.read_text())) == []
+    assert path.stat().st_size < 1_000_000
+
+
+def test_notebooks_of_papers_import_existing_names():
+    """The first cell of code has all imports, each on one line."""
+    notebooks = [json.loads(path.read_text()) for path in PAPERS.glob("*.ipynb")]
+    assert len(notebooks) == 4
+    for notebook in notebooks:
+        first = next(cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "code")
+        exec("".join(line for line in first if re.match(r"from (jaxonline|benchmarks)\b", line)), {})
 
 
 def stored_seconds(notebook: dict) -> float:
@@ -48,7 +58,7 @@ def test_notebooks_of_five_minutes_are_short(name):
     assert len(notebook["cells"]) <= 12
     assert (FOLDER / name).stat().st_size < 250_000
     assert stored_seconds(notebook) < 30
-    assert f"notebooks/{name}" in (FOLDER.parent / "docs" / "games.md").read_text()
+    assert f"notebooks/{name}" in (ROOT / "docs" / "games.md").read_text()
 
 
 @pytest.mark.long

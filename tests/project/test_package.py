@@ -225,7 +225,7 @@ def test_the_wheel_works_in_an_empty_environment(installed, tmp_path):
     where = run(installed / "python", "-c", "import jaxonline; print(jaxonline.__file__)", folder=tmp_path)
     assert installed.parent in Path(where.strip()).parents
     assert run(installed / "jaxonline", "--version", folder=tmp_path).startswith(f"jaxonline {project()['version']}, ")
-    words = run(installed / "jaxonline", "quickstart", "--runs", 2, "--passes", 1, "--out", "q", folder=tmp_path)
+    words = run(installed / "jaxonline", "quickstart", "--runs", 2, "--rounds", 442, "--out", "q", folder=tmp_path)
     assert "two noisy copies" in words
     page = (tmp_path / "q" / "report.html").read_text()
     assert "<style>" in page

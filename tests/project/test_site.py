@@ -13,6 +13,7 @@ from fresh_python import ROOT, run_commands
 from site_search import first_pages, search
 
 import jaxonline
+from benchmarks.papers.claims.registry import all_claims
 
 pytestmark = pytest.mark.long
 OWN = str(ROOT / "docs" / "site")
@@ -59,8 +60,9 @@ def site(tmp_path_factory):
 
 
 def sources() -> set[Path]:
-    """What lies in docs/, but for what Python caches."""
-    return {path for path in (ROOT / "docs").rglob("*") if "__pycache__" not in path.parts}
+    """The files with sources of pages, without Python's caches."""
+    folders = (ROOT / "docs", ROOT / "benchmarks" / "papers")
+    return {path for folder in folders for path in folder.rglob("*") if "__pycache__" not in path.parts}
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +119,14 @@ def test_every_name_of_the_facade_is_documented(site, pages):
 
 def test_every_claim_leads_to_its_code(pages):
     claims = next(page for path, page in pages.items() if path.name == "claims.html" and path.parent.name == "docs")
-    assert sum("source/jaxonline/claims/" in link for link in claims.links) > 100
+    links = [link for link in claims.links if "source/benchmarks/papers/claims/" in link]
+    assert len(set(links)) > 100
+    assert len(links) >= len(all_claims())
+
+
+def test_links_to_verdicts_and_places_lead_to_their_pages(site, pages):
+    folder = site / "benchmarks" / "papers"
+    assert {"docs/claims.html", "docs/papers.html"} <= set(pages[folder / "README.html"].links)
 
 
 def test_formulas_and_outputs_of_notebooks_are_shown(site):
@@ -140,7 +149,7 @@ def test_the_first_level_of_the_navigation_is_a_list_of_questions(site):
     assert titles == [
         "Start", "Which game do I have?", "Which learner?", "Bandits in ten minutes", "Noisy data in ten minutes",
         "Your data, your learner", "Reading a result", "Verifying an estimator", "Studies from files, many machines",
-        "How do I ...?", "Troubleshooting", "Gallery", "Papers", "Claims", "API", "How it works", "Performance",
+        "How do I ...?", "Troubleshooting", "Gallery", "Papers", "API", "How it works", "Performance",
         "Contributing", "Changes and policies",
     ]  # fmt: skip
 
@@ -312,6 +321,6 @@ def test_the_search_finds_names_of_the_api(site):
 
 
 def test_the_search_shows_guides_before_internals(site):
-    internal = ("api/", "benchmarks/", "docs/CHANGELOG", "docs/claims")
+    internal = ("api/", "benchmarks/", "docs/CHANGELOG")
     for word, results in search(site, WORDS).items():
         assert not first_pages(results, 1)[0].startswith(internal), word

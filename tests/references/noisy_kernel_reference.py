@@ -93,44 +93,7 @@ class Gaussian:
         return (2.0 / self.width**2) ** n2 / math.factorial(n2)
 
 
-@dataclass(frozen=True)
-class DotProductPlusGaussian:
-    """The sum of the two kernels; features are stacked, and both kernels take their estimates from the same copies.
-
-    The dot-product kernel has no pairs: its estimate is 0 for N1 > 0, and otherwise divided by P(N1 = 0).
-    """
-
-    dot_product: DotProduct
-    gaussian: Gaussian
-
-    def prod(self, psi: Psi, psi2: Psi) -> float:
-        """Prod(Psi~, Psi~')."""
-        ((n1, n2), copies), ((m1, m2), copies2) = psi, psi2
-        value = self.gaussian.prod(psi, psi2)
-        if n1 == 0 and m1 == 0:
-            value += self.dot_product.prod((n2, copies), (m2, copies2)) / self.gaussian.pair_law(0) ** 2
-        return value
-
-    def prod_clean(self, psi: Psi, x: np.ndarray) -> float:
-        """Prod(Psi~, x')."""
-        (n1, n2), copies = psi
-        value = self.gaussian.prod_clean(psi, x)
-        if n1 == 0:
-            value += self.dot_product.prod_clean((n2, copies), x) / self.gaussian.pair_law(0)
-        return value
-
-
-@dataclass(frozen=True)
-class DotProductTimesGaussian(Gaussian):
-    """The product of the kernels sum beta_n <x, x'>^n and exp(-|x - x'|^2 / width^2)."""
-
-    beta: Function
-
-    def _level(self, n2: int) -> float:
-        return sum(self.beta(a) * super(DotProductTimesGaussian, self)._level(n2 - a) for a in range(n2 + 1))
-
-
-Kernel = DotProduct | Gaussian | DotProductPlusGaussian
+Kernel = DotProduct | Gaussian
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from scipy import stats
 
 import jaxonline as jo
+from benchmarks.suites import ETAS, SETS, NoisyRegression, TextbookBandits, real_set
 from jaxonline.results import Standings
 from jaxonline.study import Benchmark, Context
-from jaxonline.study.ready import load_study
-from jaxonline.study.ready.suites.noisy_regression import ETAS, SETS, real_set
 
 GAMES = ("first", "second", "third")
 
@@ -315,7 +314,7 @@ def test_invalid_standings_raise_errors():
 
 
 def test_textbook_bandits_have_one_best_arm_and_the_printed_numbers_of_arms():
-    suite = load_study("textbook-bandits")()
+    suite = TextbookBandits()
     games, learners, _ = suite.entries()
     sizes = [task.game.specs[1].shape[0] for task in games.values()]
     assert sizes == [2, 2, 2, 10, 10, 10, 10, 10, 10]
@@ -327,7 +326,7 @@ def test_textbook_bandits_have_one_best_arm_and_the_printed_numbers_of_arms():
 
 @pytest.mark.long
 def test_the_report_of_textbook_bandits_is_saved_with_its_results(tmp_path):
-    suite = load_study("textbook-bandits")(runs=16, rounds=400, games=["Auer 1", "Auer 3"])
+    suite = TextbookBandits(runs=16, rounds=400, games=["Auer 1", "Auer 3"])
     report = suite.run(Context(seed=1, checkpoint=tmp_path / "store"))
     frame = {(row["game"], row["learner"]): row for row in report.tables["means"].rows}
     assert len(frame) == 16
@@ -341,7 +340,7 @@ def test_the_report_of_textbook_bandits_is_saved_with_its_results(tmp_path):
 
 
 def test_unavailable_sets_are_left_out_unless_they_are_requested(monkeypatch):
-    module = "jaxonline.study.ready.suites.noisy_regression"
+    module = "benchmarks.suites"
 
     def unreachable(name, *rest):
         if name in ("diabetes", "breast cancer"):
@@ -349,7 +348,7 @@ def test_unavailable_sets_are_left_out_unless_they_are_requested(monkeypatch):
         raise OSError(f"{name} cannot be fetched (from far away)")
 
     monkeypatch.setattr(f"{module}.real_set", unreachable)
-    study = load_study("noisy-regression")
+    study = NoisyRegression
     games, learners, sentences = study(runs=4, rounds=20).entries()
     assert list(games) == ["diabetes", "breast cancer"]
     assert "2 of 8 sets" in sentences[0]
@@ -379,7 +378,7 @@ def test_sets_of_openml_are_found_in_a_folder_or_fetched_by_name(tmp_path, monke
         return pandas.DataFrame({"usr": [1.0, 2.0], "lread": [3.0, 4.0]}), "usr"
 
     monkeypatch.delenv("JAXONLINE_DATA", raising=False)
-    monkeypatch.setattr("jaxonline.study.ready.suites.noisy_regression.fetch_by_name", fetched)
+    monkeypatch.setattr("benchmarks.suites.fetch_by_name", fetched)
     X, y = real_set("cpu_act")
     assert (X.tolist(), y.tolist(), asked) == ([[3.0], [4.0]], [1.0, 2.0], [("cpu_act", 1)])
 
@@ -387,7 +386,7 @@ def test_sets_of_openml_are_found_in_a_folder_or_fetched_by_name(tmp_path, monke
 @pytest.mark.long
 def test_each_learner_has_the_step_of_tune_in_each_set(tmp_path):
     """The steps are in the sentences of the report, unless eta is given."""
-    study = load_study("noisy-regression")
+    study = NoisyRegression
     sizes = {"runs": 8, "rounds": 200, "sets": ["diabetes", "breast cancer"], "only": ["two noisy copies"]}
     suite = study(**sizes)
     report = suite.run(Context(seed=2, checkpoint=tmp_path))
@@ -415,7 +414,7 @@ def test_each_learner_has_the_step_of_tune_in_each_set(tmp_path):
 
 @pytest.mark.long
 def test_clean_data_rank_first_and_the_naive_learner_last_on_diabetes(tmp_path):
-    report = load_study("noisy-regression")(runs=32, rounds=1000, sets=["diabetes"]).run(Context(seed=2))
+    report = NoisyRegression(runs=32, rounds=1000, sets=["diabetes"]).run(Context(seed=2))
     order = [row["learner"] for row in report.tables["means"].rows]
     assert (order[0], order[-1]) == ("full information", "one noisy copy, naive")
     assert report.shown[0].rows[0]["learner"] == "full information"

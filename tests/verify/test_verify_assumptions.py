@@ -6,14 +6,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from verify_samples import ONE, capped_geometric, heavy, of_stratum, power, two_values, uniform
+from verify_samples import ONE, capped_geometric, heavy, power, two_values, uniform
 
 from jaxonline import verify
-from jaxonline.verify import stratum_terms
 from jaxonline.verify.intervals import KnownVariance
-from jaxonline.verify.sampling import COUNT_STREAM, STRATA_STREAM, Moments, Sampler
-from jaxonline.verify.settings import Settings
-from jaxonline.verify.strata import count_errors
+from jaxonline.verify.sampling import Moments
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Rare values: 1/q with probability q, else 0, has the mean 1, the second moment and nearly the kurtosis 1/q
@@ -108,33 +105,6 @@ def test_samples_contradict_a_wrong_exact_second_moment(factor, verdict):
     assert ("contradict the exact value" in result.notes[0]) == (factor != 1.0)
 
 
-def test_samples_contradict_wrong_second_moments_of_strata():
-    known = {"pmf": [0.5, 0.5], "given": of_stratum([1, -9], [0, 20]), "terms": [0.5, 0.5]}
-    right = verify.Strata(**known, second_moments=[1.0, 1 + 400 / 12])
-    assert verify.unbiased(None, 1.0, strata=right, mesh=ONE).verdict == "within tolerance"
-    wrong = verify.unbiased(None, 1.0, strata=verify.Strata(**known, second_moments=[1.0, 2.0]), mesh=ONE)
-    assert wrong.verdict == "undecided"
-    assert "N = 1" in wrong.notes[0]
-    assert "second_moments" in wrong.notes[0]
-
-
-@pytest.mark.parametrize("factor", [2.0, 1.015])
-@pytest.mark.parametrize("beyond", [0.0, 0.25])
-def test_terms_that_do_not_sum_to_the_target_are_biased(factor, beyond):
-    """Estimator and terms are wrong by the same factor."""
-    pmf = np.array([0.25, 0.75 - beyond])
-    given, terms = of_stratum([0, 0], factor * np.array([1.0, 2.0]) / pmf), factor * np.array([0.5, 1.0])
-    known = {"pmf": pmf, "given": given, "terms": terms, "second_moments": (2 * terms / pmf) ** 2 / 3}
-    found = verify.unbiased(None, 1.5, strata=verify.Strata(**known), mesh=ONE)
-    assert found.verdict == "biased"
-    assert f"the terms sum to {1.5 * factor:.6g} and not to the target 1.5" in found.notes[0]
-    bounded = verify.unbiased(None, 1.5, strata=verify.Strata(**known, remainder=1e-3), mesh=ONE)
-    assert bounded.verdict == "biased"
-    assert "remainder" in bounded.notes[0]
-    enough = verify.unbiased(None, 1.5 * factor, strata=verify.Strata(**known), mesh=ONE)
-    assert enough.verdict == "within tolerance"
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Estimates of any kind
 
@@ -157,8 +127,6 @@ def test_an_estimate_may_be_a_complex_pytree():
         verify.unbiased(_pytree, [0.5, 1.0], mesh=ONE)
     with pytest.raises(TypeError, match="second_moment: must not be given for complex estimates"):
         verify.unbiased(_pytree, target, second_moment=1.0, mesh=ONE)
-    with pytest.raises(TypeError, match="given: must return one array of real numbers"):
-        verify.unbiased(None, 1.0, strata=verify.Strata([1.0], lambda key, n: _pytree(key), terms=[1.0]), mesh=ONE)
 
 
 def test_the_second_moment_of_a_pytree_sums_all_squares():
@@ -208,10 +176,6 @@ UNDECIDED = {
     "bound": lambda: verify.second_moment(uniform, 0.34, samples=500, mesh=ONE),
     "sampled norm": lambda: verify.second_moment(heavy, 50.0, samples=200_000, mesh=ONE),
     "exact": lambda: verify.second_moment(uniform, 10.0, exact=0.1, mesh=ONE),
-    "strata": lambda: verify.unbiased(None, 1.5, strata=_two_strata(remainder=1.0), kurtosis=3.0, mesh=ONE),
-    "few by strata": lambda: verify.unbiased(
-        None, 1.5, strata=_two_strata(second_moments=[0.0, 16 / 3]), samples=500, mesh=ONE
-    ),
 }
 ADVICE = ("samples", "give ", "cap_bias", "cap", "exact", "max_samples")
 
@@ -221,11 +185,6 @@ def test_undecided_verdicts_contain_advice(case):
     result = UNDECIDED[case]()
     assert result.verdict == "undecided"
     assert any(advice in note for note in result.notes for advice in ADVICE), result
-
-
-def _two_strata(**changes):
-    known = {"pmf": [0.25, 0.75], "given": of_stratum([0, 0], [0, 4]), "terms": [0.0, 1.5]}
-    return verify.Strata(**known | changes)
 
 
 def _without_warnings(*args, **options):
@@ -238,27 +197,6 @@ def _without_warnings(*args, **options):
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Keys, rounding, time
-
-
-def test_samplers_have_disjoint_keys(monkeypatch):
-    seen = []
-    create = Sampler.create.__func__
-
-    def recorded(cls, *args, **options):
-        seen.append(create(cls, *args, **options))
-        return seen[-1]
-
-    monkeypatch.setattr(Sampler, "create", classmethod(recorded))
-    settings = Settings(0.04, 1e-9, 0.999, 1000.0, None, 1 << 20, 0, 8192, ONE, None)
-    count_errors(verify.Strata([1.0], uniform, terms=[0.0], draw=lambda key: jnp.int32(0)), settings, level=1e-9)
-    plain = {jax.random.key_data(jax.random.key(seed)).tobytes() for seed in range(3)}
-    first = jax.vmap(lambda i: jax.random.fold_in(jax.random.key(0), i))(jnp.arange(1000, dtype=jnp.uint32))
-    plain |= {row.tobytes() for row in np.asarray(jax.random.key_data(first))}
-    roots = [seen[0], *(create(Sampler, uniform, 0, 8, ONE, STRATA_STREAM, n) for n in range(3))]
-    own = [np.asarray(jax.random.key_data(root.key)).tobytes() for root in roots]
-    assert len(set(own)) == 4
-    assert plain.isdisjoint(own)
-    assert min(COUNT_STREAM, STRATA_STREAM) >= 2**31  # samples are counted in int32
 
 
 def test_a_second_moment_equal_to_the_squared_mean_gives_a_finite_interval(x64):
@@ -288,16 +226,5 @@ def test_max_seconds_ends_the_sampling():
     assert result.verdict == "undecided"
     assert result.samples < 1 << 30
     assert "max_seconds" in result.notes[-1]
-    slow = verify.unbiased(None, 1.5, strata=_two_strata(), detect=1e-4, max_seconds=1e-9, mesh=ONE)
-    assert "max_seconds" in slow.notes[0]
     with pytest.raises(ValueError, match=r"max_seconds: .*got 0"):
         verify.unbiased(uniform, 0.5, max_seconds=0)
-
-
-def test_the_constant_of_a_sum_is_independent_of_the_tested_samples():
-    settings = Settings(0.04, 1e-9, 0.999, 1000.0, None, 1 << 20, 0, 8192, ONE, None)
-    stratum = stratum_terms._Stratum.create(_two_strata(), 1, np.array(1.5), settings, 1e-9)
-    zero = np.zeros(1)
-    one, other = (stratum.to_term(Moments(10**6, zero, np.full(1, m2), zero, zero), 1e-3) for m2 in (1e6, 2e6))
-    assert one.scale == other.scale
-    assert one.variance < other.variance

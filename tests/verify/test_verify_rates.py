@@ -12,11 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import special, stats
-from verify_samples import ONE, geometric_product, weighted_product
+from verify_samples import ONE, geometric_product
 
 from jaxonline import verify
 from jaxonline.verify import bets as bets_module
-from jaxonline.verify import stratum_terms
 from jaxonline.verify.bets import Bets
 from jaxonline.verify.intervals import Bernstein, BoundedKurtosis, KnownVariance
 from jaxonline.verify.sampling import Moments
@@ -205,34 +204,6 @@ def test_false_alarms_of_the_whole_verifier_over_2000_seeds(method):
     assert verdicts.count("biased") <= MAX_ALARMS
 
 
-def test_false_alarms_of_strata():
-    """exp(0.5) from products of n lognormal copies: in stratum n the tail is that of a lognormal of variance n/4."""
-    n_strata, n, spread = 8, 1000, 0.5
-    level = stratum_terms._TERMS_SHARE * LEVEL / n_strata
-    rng = np.random.default_rng(7)
-    terms = []
-    for k in range(n_strata):
-        p, weight = (P - 1) / P ** (k + 1), P ** (k + 1) / (P - 1) / math.factorial(k)
-        variance = (weight * 0.5**k) ** 2 * (math.exp(spread**2 * k) - 1)
-        interval = KnownVariance(np.full(SEEDS, variance), level)
-        stratum = stratum_terms._Stratum(
-            k, p, None, interval, interval.variance, np.zeros(SEEDS), np.full(SEEDS, 0.5**k / math.factorial(k)), level
-        )
-        parts = []
-        for _ in range(SEEDS // 500):
-            products = np.exp(rng.normal(size=(n, 500)) * spread * math.sqrt(k) - k * spread**2 / 2)
-            parts.append(Moments.from_samples(weight * 0.5**k * products))
-        fields = [np.concatenate([getattr(part, f) for part in parts]) for f in ("mean", "m2", "m3", "m4")]
-        terms.append(stratum.to_term(Moments(n, *fields), 1e-3))
-    alarm = np.any([term.is_wrong() for term in terms[1:]], axis=0)
-    bias = sum(term.mean for term in terms) - sum(0.5**k / math.factorial(k) for k in range(n_strata))
-    half_width = stratum_terms._half_width_of_sum(
-        terms, stratum_terms._SUM_SHARE * LEVEL, stratum_terms._SUM_SHARE * LEVEL
-    )
-    assert np.sum(alarm | (np.abs(bias) > half_width)) <= MAX_ALARMS
-    assert np.median(half_width) < 0.2
-
-
 def test_false_alarms_of_the_whole_verifier():
     """100 seeds through `unbiased` at level 1e-2: more than 8 alarms of a valid method have probability below 1e-6."""
 
@@ -296,49 +267,3 @@ def test_the_second_moment_reduces_samples_and_still_detects_a_wrong_scale():
     mutant = verify.unbiased(MUTANTS["scale"][0], TARGET, second_moment=SECOND, mesh=ONE)
     assert mutant.verdict == "biased"
     assert abs(mutant.bias - 0.05 * np.sign(TARGET)) < mutant.half_width
-
-
-def strata(broken: int | None = None, factor: float = 1.0, law: float = P) -> verify.Strata:
-    """The series estimator by strata; `factor` multiplies the term of N = `broken`, or all of them."""
-    n = np.arange(8)
-    weights = GAMMA[:8] * P ** (n + 1) / (P - 1)
-    spoilt = weights * np.where((n == broken) | (broken is None), factor, 1.0)
-    return verify.Strata(
-        pmf=(P - 1) / P ** (n + 1.0),
-        given=weighted_product(spoilt, MU, SD),
-        terms=GAMMA[:8] * MU**n,
-        second_moments=weights**2 * (MU**2 + SD**2) ** n,
-        draw=jax.tree_util.Partial(_geometric, jnp.float32(law)),
-    )
-
-
-def _geometric(p, key):
-    return jax.random.geometric(key, 1 - 1 / p, dtype=jnp.int32) - 1
-
-
-@pytest.mark.long
-def test_strata_detect_a_wrong_coefficient_of_tiny_weight():
-    """The seventh term is 3e-6 of the sum, so that samples of the sum cannot show its error of 5 %."""
-    right = verify.unbiased(None, TARGET, strata=strata(), mesh=ONE)
-    assert right.verdict == "within tolerance"
-    wrong = verify.unbiased(None, TARGET, strata=strata(broken=7, factor=1.05), mesh=ONE)
-    assert wrong.verdict == "biased"
-    assert wrong.unit_name == "the term of N = 7"
-    assert wrong.unit < 1e-4 * abs(TARGET)
-    assert abs(abs(wrong.bias) - 0.05) < wrong.half_width < 0.05
-
-
-@pytest.mark.long
-def test_strata_detect_a_wrong_distribution_of_n():
-    """The weights are right for p = 2; the sampler's p is 2.03."""
-    result = verify.unbiased(None, TARGET, strata=strata(law=2.03), samples=1 << 18, mesh=ONE)
-    assert result.verdict == "biased"
-    assert "stated as" in result.notes[0]
-
-
-@pytest.mark.long
-def test_strata_detect_a_factor_of_every_term():
-    result = verify.unbiased(None, TARGET, strata=strata(factor=1.05), mesh=ONE)
-    assert result.verdict == "biased"
-    assert result.unit_name == "the target"
-    assert len([note for note in result.notes if note.startswith("the term of")]) > 5

@@ -1,44 +1,48 @@
-"""Claims on kernels and on estimates of feature vectors (paper A, sections 2 and 5 and appendix B).
+"""Kernels and estimates of feature vectors (paper A, sections 2, 3.3 and 5 and appendix B).
 
 The mean of the inner product of an estimate Psi~ and the exact Psi(x') is the kernel value k(x, x'). The check of a
-feature map has one stratum for each number of copies (for the Gaussian map, for each pair of numbers). The points x and
-x' are the example of erratum E6.
+feature map has one term for each number of copies (for the Gaussian map, for each pair of numbers). The points x and
+x' are the example of note E6. The functions printed_* are formulas as printed in the paper.
 """
 
-import functools
 import itertools
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key
+from jax.tree_util import Partial
+from jaxtyping import Array, ArrayLike, Float, Int, Key
 from scipy import special
 
-from benchmarks.papers.claims.printed_kernels import (
-    PrintedGaussianFeatureMap,
-    printed_binomial,
-    printed_gaussian_kernel,
-    printed_gaussian_second_moment,
-    printed_lemma5_bound,
+from benchmarks.papers.claims.registry import PRINTED_BIASED, PRINTED_VIOLATED, Options, claim, in_float64
+from benchmarks.papers.claims.terms import all_signs, check_terms
+from jaxonline.estimators import (
+    DotProductFeatureMap,
+    FiniteDistribution,
+    GaussianFeatureMap,
+    Geometric,
 )
-from benchmarks.papers.claims.printed_proofs import GaussianCopies, printed_lemma5_step, printed_prod
-from benchmarks.papers.claims.registry import SamplingOptions, claim
-from jaxonline.estimators.count_distributions import Geometric
-from jaxonline.estimators.feature_maps import DotProductFeatureMap, FeatureMap, GaussianFeatureMap, copy_moments, prod
-from jaxonline.kernels import Binomial, DotProductKernel, ExponentialKernel, Gaussian, Inhomogeneous, Kernel, Linear
+from jaxonline.estimators.feature_maps import FeatureMap, copy_moments, prod
+from jaxonline.kernels import (
+    Binomial,
+    ExponentialKernel,
+    Gaussian,
+    Homogeneous,
+    Inhomogeneous,
+    Linear,
+)
 from jaxonline.numerics.elementwise import run_compiled
-from jaxonline.verify.bias import unbiased
-from jaxonline.verify.moments import bound, second_moment
-from jaxonline.verify.result import Verification
-from jaxonline.verify.sampling import Capped
-from jaxonline.verify.strata import Strata
+from jaxonline.parameters import check
+from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import as_floating, host_float
+from jaxonline.verify import Capped, Verification, bound, second_moment, unbiased
 
 X, X2, VARIANCE, P, CAPACITY = np.array([0.6, 0.5]), np.array([0.5, 0.7]), 0.05, 2.0, 16
-WIDTH = 1.3
-_MIN_TERM, _MAX_COPIES, _MAX_SAMPLES = 1e-5, 16, 1 << 19  # relative to the largest term; of a stratum; of a check
+WIDTH, INNER = 1.3, float(X @ X2)
+_MIN_TERM = 1e-5  # relative to the largest term
 
 
 def noisy_point(x: Float[Array, "d"], key: Key[Array, ""]) -> Float[Array, "d"]:
@@ -47,40 +51,59 @@ def noisy_point(x: Float[Array, "d"], key: Key[Array, ""]) -> Float[Array, "d"]:
 
 
 def _draw(x=X):
-    return jax.tree_util.Partial(noisy_point, np.asarray(x, np.float32))
+    return Partial(noisy_point, np.asarray(x, np.float32))
 
 
-def kernel_value(kernel: Kernel) -> float:
-    """Return k(x, x') at the points x and x' of this module, in float64."""
-    with jax.enable_x64(True):
-        return float(run_compiled(kernel, X, X2))
+def check_definite(gram: np.ndarray) -> Verification:
+    """Check that a symmetric matrix is positive semi-definite: sum |eigenvalues| is at most its trace."""
+    total = float(np.abs(np.linalg.eigvalsh(gram)).sum())
+    return bound(total, float(np.trace(gram)), note="sum of |eigenvalues|, trace")
 
 
-def map_strata(
-    feature_map: FeatureMap,
-    exact: FeatureMap,
-    counts: Sequence[tuple[int, ...]],
-    terms: Sequence[float],
-    remainder: float,
-) -> Strata:
-    """Return the strata of <Psi~, Psi(x')> for a feature map, one stratum for each entry of `counts`.
+# ---------------------------------------------------------------------------------------------------------------------
+# Feature maps by terms
 
-    `exact` is the feature map without misprints, which computes the second moments. `counts` lists the numbers of
-    copies, (N,) or (N1, N2), in a box, in lexicographic order. `terms` are the terms of the series of k(x, x') for
-    these counts, from an independent source. `remainder` bounds the sum of the other terms.
+
+def _products(feature_map, counts, copies):
+    """Return <Psi~, Psi(x')> for numbers of copies, (N,) or (N1, N2), and the copies."""
+
+    def product(count, rows):
+        psi = feature_map.assemble(tuple(count) if len(count) == 2 else count[0], rows)
+        return feature_map.prod_clean(psi, jnp.asarray(X2))
+
+    return jax.vmap(product)(counts, copies)
+
+
+def _check_map(
+    feature_map: FeatureMap, term: Callable[..., float], sizes: tuple[int, ...], target: float
+) -> Verification:
+    """Compare the terms of the mean of <Psi~, Psi(x')> for numbers of copies in a box, and their sum, with k(x, x').
+
+    The copies are x + v and x - v with equal probabilities. `term(*counts)` is the term of the series of k(x, x') for
+    numbers of copies, (N,) or (N1, N2), from an independent source. `sizes` are those of the box.
     """
-    sizes = [max(column) + 1 for column in zip(*counts, strict=True)]
-    laws = [feature_map.law] * len(sizes)  # type: ignore[attr-defined]
-    logs = [law.log_table(size) for law, size in zip(laws, sizes, strict=True)]
-    capacity = max(1, *(2 * sum(count[:-1]) + count[-1] for count in counts))
-    return Strata(
-        pmf=[math.exp(sum(log[n] for log, n in zip(logs, count, strict=True))) for count in counts],
-        given=jax.tree_util.Partial(_given(capacity), feature_map, np.asarray(counts, np.int32), _draw()),
-        terms=terms,
-        second_moments=[exact.second_moment_given(count, X, X2, VARIANCE) for count in counts],
-        draw=jax.tree_util.Partial(_stratum, feature_map, np.asarray(sizes, np.int32)),
-        remainder=remainder,
-    )
+    counts = np.array(list(itertools.product(*map(range, sizes))), np.int32)
+    others = (c for c in itertools.product(range(60), repeat=len(sizes)) if any(map(int.__ge__, c, sizes)))
+    copies = 2 * counts[:, :-1].sum(axis=1) + counts[:, -1]
+    signs = [all_signs(n, max(1, copies.max())) for n in copies]
+    row = np.repeat(np.arange(len(counts)), [len(rows) for rows in signs])
+    drawn = X + np.concatenate(signs)[..., None] * math.sqrt(VARIANCE) * np.array([1.0, -1.0])
+    values = in_float64(_products, feature_map, counts[row], drawn)
+    logs = feature_map.law.log_table(max(sizes))  # type: ignore[attr-defined]
+    means = np.exp(logs[counts].sum(axis=1)) * np.bincount(row, values) / np.bincount(row)
+    terms = np.array([term(*map(int, count)) for count in counts])
+    return check_terms(means, target, terms, sum(term(*count) for count in others))
+
+
+def printed_binomial(a: ArrayLike, exponent: float) -> Array:
+    """Return (1 + <x, x'>)^-alpha, paper A's "binomial kernel", which is no kernel (E5); `a` is <x, x'>."""
+    return (1.0 + as_floating(a)) ** -exponent
+
+
+def printed_binomial_coefficients(n_terms: int, exponent: float) -> np.ndarray:
+    """Return the Taylor coefficients of `printed_binomial` (E5 of paper A), which alternate in sign."""
+    n = np.arange(check.count("n_terms", n_terms))
+    return (-1.0) ** n * special.poch(exponent, n) / special.factorial(n)
 
 
 # beta_n of the papers' kernels: 1/n!, binomial coefficients, (alpha)_n / n!.
@@ -92,115 +115,110 @@ _BETAS: dict[type, Callable[[Any, int], float]] = {
 }
 
 
-@functools.cache
-def _given(capacity: int) -> Callable[..., jax.Array]:
-    """Return a sampler of <Psi~, Psi(x')> for the numbers of copies of a stratum, with room for `capacity` copies."""
-
-    def given(feature_map, counts, draw, key, n):
-        is_pair = counts.shape[1] == 2
-        psi = feature_map.estimate_given(key, (counts[n, 0], counts[n, 1]) if is_pair else counts[n, 0], draw, capacity)
-        return feature_map.prod_clean(psi, jnp.asarray(X2, jnp.float32))
-
-    return given
-
-
-def _stratum(feature_map, sizes, key):
-    """Draw the numbers of copies; return the index of their stratum, or the number of strata if outside the box."""
-    drawn = jnp.stack(jax.tree.leaves(feature_map.sample_counts(key)))
-    index = drawn[0] if len(drawn) == 1 else drawn[0] * sizes[1] + drawn[1]
-    return jnp.where(jnp.all(drawn < sizes), index, jnp.prod(sizes))
-
-
-def _dot_product(
-    kernel: DotProductKernel, options: SamplingOptions, p: float = P, target: float | None = None
-) -> Verification:
-    feature_map = DotProductFeatureMap(kernel, Geometric(p))
-    terms = np.array([_BETAS[type(kernel)](kernel, n) * float(X @ X2) ** n for n in range(100)])
-    last = min(int(np.flatnonzero(terms > _MIN_TERM * terms.max())[-1]), _MAX_COPIES)
-    target = kernel_value(kernel) if target is None else target
-    counts, rest = [(n,) for n in range(last + 1)], float(terms[last + 1 :].sum()) * (1 + 1e-9)
-    strata = map_strata(feature_map, feature_map, counts, list(terms[: last + 1]), rest)
-    return unbiased(None, target, strata=strata, max_samples=_MAX_SAMPLES, **options.sampling())
-
-
-@claim("feature map, linear kernel", "A, Subroutine 2", printed="within tolerance")
-def _linear(form: str, options: SamplingOptions) -> Verification:
-    return _dot_product(Linear(), options)
-
-
-@claim("feature map, kernel (1 + <x, x'>)^3", "A, Subroutine 2", printed="within tolerance")
-def _inhomogeneous(form: str, options: SamplingOptions) -> Verification:
-    return _dot_product(Inhomogeneous(3), options)
-
-
-@claim("feature map, exponential kernel", "A, Subroutine 2", printed="within tolerance")
-def _exponential(form: str, options: SamplingOptions) -> Verification:
-    return _dot_product(ExponentialKernel(), options)
-
-
-@claim("feature map, binomial kernel", "A, section 2", erratum=5, printed="biased", corrected="within tolerance")
-def _binomial(form: str, options: SamplingOptions) -> Verification:
+@claim("feature map, linear kernel", "A, Subroutine 2", Linear(), P, printed="within tolerance")
+@claim("feature map, kernel (1 + <x, x'>)^3", "A, Subroutine 2", Inhomogeneous(3), P,
+       printed="within tolerance")  # fmt: skip
+@claim("feature map, exponential kernel", "A, Subroutine 2", ExponentialKernel(), P,
+       printed="within tolerance")  # fmt: skip
+@claim("feature map, binomial kernel", "A, section 2", Binomial(0.5), 1.3, note=5, **PRINTED_BIASED)
+def _dot_product(form: str, options: Options, kernel: Any, p: float) -> Verification:
     """Features with weights sqrt(beta_n) > 0 give the kernel (1 - <x, x'>)^-alpha, not the one printed in paper A."""
-    target = float(run_compiled(printed_binomial, float(X @ X2), 0.5)) if form == "printed" else None
-    return _dot_product(Binomial(0.5), options, 1.3, target)
+
+    def term(n: int) -> float:
+        return _BETAS[type(kernel)](kernel, n) * INNER**n
+
+    terms = np.array([term(n) for n in range(100)])
+    size = 1 + int(np.flatnonzero(terms > _MIN_TERM * terms.max())[-1])
+    is_printed = isinstance(kernel, Binomial) and form == "printed"
+    target = run_compiled(printed_binomial, INNER, 0.5) if is_printed else in_float64(kernel, X, X2)
+    return _check_map(DotProductFeatureMap(kernel, Geometric(p)), term, (size,), float(target))
 
 
-@claim(
-    "binomial kernel, positive semi-definite",
-    "A, section 2",
-    erratum=5,
-    cost="exact",
-    mathematics=("printed",),
-    printed="violated",
-    corrected="respected",
-)
-def _binomial_definite(form: str, options: SamplingOptions) -> Verification:
-    """A symmetric matrix is positive semi-definite if the absolute sum of its eigenvalues is at most its trace."""
+@claim("binomial kernel, positive semi-definite", "A, section 2", note=5, mathematics="printed", **PRINTED_VIOLATED)
+def _binomial_definite(form: str, options: Options) -> Verification:
     points = np.linspace(-0.9, 0.9, 7)
     inner = np.multiply.outer(points, points)
-    with jax.enable_x64(True):
-        if form == "printed":
-            gram = run_compiled(printed_binomial, inner, 1.0)
-        else:
-            gram = run_compiled(Binomial.series, Binomial(1.0), inner)
-    return bound(
-        float(np.abs(np.linalg.eigvalsh(gram)).sum()), float(np.trace(gram)), note="sum of |eigenvalues|, trace"
-    )
+    if form == "printed":
+        return check_definite(in_float64(printed_binomial, inner, 1.0))
+    return check_definite(in_float64(Binomial.series, Binomial(1.0), inner))
 
 
-@claim(
-    "feature map, Gaussian kernel", "A, Eq. 6, Subroutine 5", erratum=6, printed="biased", corrected="within tolerance"
-)
-def _gaussian(form: str, options: SamplingOptions) -> Verification:
-    right = GaussianFeatureMap(Gaussian(WIDTH), Geometric(P))
-    feature_map = PrintedGaussianFeatureMap(Gaussian(WIDTH), Geometric(P)) if form == "printed" else right
-    counts = list(itertools.product(range(5), range(6)))
-    # (-|x|^2/w^2)^n1 / n1! of e^(-|x|^2/w^2), (2 <x, x'>/w^2)^n2 / n2! of e^(2 <x, x'>/w^2), and e^(-|x'|^2/w^2)
-    square, inner, clean = (float(v) / WIDTH**2 for v in (X @ X, 2 * X @ X2, X2 @ X2))
-    first, second = ([a**n / math.factorial(n) for n in range(60)] for a in (-square, inner))
-    terms = [first[n1] * second[n2] * math.exp(-clean) for n1, n2 in counts]
-    all_terms = math.exp(square + inner - clean)  # in absolute value
-    strata = map_strata(feature_map, right, counts, terms, all_terms - float(np.abs(terms).sum()) + 1e-12)
-    target = math.exp(-float(np.sum((X - X2) ** 2)) / WIDTH**2)
-    return unbiased(None, target, strata=strata, max_samples=_MAX_SAMPLES, **options.sampling())
+@claim("the kernel |x x'| in one dimension", "A, section 5.2", note=30, mathematics="printed corrected",
+       **PRINTED_VIOLATED)  # fmt: skip
+def _absolute_product(form: str, options: Options) -> Verification:
+    """Printed: Q has a Taylor series with beta_n >= 0. As Q(t) = |t| is even with Q(0) = 0, Q(1/2) <= Q(1)/4 follows.
+
+    Corrected: it is positive semi-definite.
+    """
+    if form == "printed":
+        return bound(abs(0.5), abs(1.0) / 4)
+    points = np.linspace(-0.9, 1.1, 9)
+    return check_definite(np.abs(np.multiply.outer(points, points)))
 
 
-@claim(
-    "inner product of exact Gaussian features",
-    "A, appendix B",
-    erratum=6,
-    cost="exact",
-    mathematics=("printed", "corrected"),
-    printed="biased",
-    corrected="within tolerance",
-)
-def _gaussian_series(form: str, options: SamplingOptions) -> Verification:
+@struct
+class PrintedGaussianFeatureMap(GaussianFeatureMap):
+    """Gaussian feature map printed in paper A, Subroutine 5: (2/width^2)^n / n! lacks the square root (E6).
+
+    The inner product of two printed features (paper A, Subroutines 6 and 7) is `printed_gaussian_kernel`.
+    """
+
+    def log_beta(self, n: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
+        return 2.0 * GaussianFeatureMap.log_beta(self, n, dtype)
+
+    def term(self, counts: tuple[int, ...], x: ArrayLike, x2: ArrayLike) -> float:
+        return self._excess(counts) * GaussianFeatureMap.term(self, counts, x, x2)
+
+    def second_moment_given(self, counts: tuple[int, ...], x: ArrayLike, x2: ArrayLike, covariance: ArrayLike) -> float:
+        return self._excess(counts) ** 2 * GaussianFeatureMap.second_moment_given(self, counts, x, x2, covariance)
+
+    def second_moment(self, copy_moment: float, pair_moment: float | None = None) -> float:
+        raise NotImplementedError("printed_gaussian_second_moment computes it")
+
+    def _excess(self, counts: tuple[int, ...]) -> float:
+        n = int(counts[1])
+        return (2.0 / host_float("width", self.kernel.width) ** 2) ** n / math.factorial(n)
+
+
+def _gaussian_value(width: float) -> float:
+    """Return exp(-|x - x'|^2 / width^2)."""
+    return math.exp(-float(np.sum((X - X2) ** 2)) / width**2)
+
+
+def _gaussian_term(n1: int, n2: int) -> float:
+    """Return the term of k(x, x') from power n1 of e^(-|x|^2/width^2) and power n2 of e^(2 <x, x'>/width^2)."""
+    rate = WIDTH**-2
+    pairs = (-rate * float(X @ X)) ** n1 / math.factorial(n1)
+    return pairs * (2 * rate * INNER) ** n2 / math.factorial(n2) * math.exp(-rate * float(X2 @ X2))
+
+
+@claim("feature map, Gaussian kernel", "A, Eq. 6, Subroutine 5", note=6, **PRINTED_BIASED)
+def _gaussian(form: str, options: Options) -> Verification:
+    kind = PrintedGaussianFeatureMap if form == "printed" else GaussianFeatureMap
+    return _check_map(kind(Gaussian(WIDTH), Geometric(P)), _gaussian_term, (5, 6), _gaussian_value(WIDTH))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Inner products of features and of estimates
+
+
+def printed_gaussian_kernel(x: ArrayLike, x2: ArrayLike, width: float) -> float:
+    """Return the inner product of two Gaussian features as printed in paper A (E6).
+
+    The product is e^(-(|x|^2 + |x'|^2)/width^2) sum_n (4 <x, x'>/width^4)^n / n!^2.
+    """
+    x, x2 = np.asarray(x, float), np.asarray(x2, float)
+    series = special.hyp0f1(1.0, 4.0 * (x @ x2) / width**4)
+    return float(math.exp(-(x @ x + x2 @ x2) / width**2) * series)
+
+
+@claim("inner product of exact Gaussian features", "A, appendix B", note=6, mathematics="printed corrected",
+       **PRINTED_BIASED)  # fmt: skip
+def _gaussian_series(form: str, options: Options) -> Verification:
     """The inner product of the features printed in paper A is 1.521 where the Gaussian kernel is 0.951."""
-    n = np.arange(60)
-    entries = np.exp(n * math.log(2.0) + n * math.log(X @ X2) - np.array([math.lgamma(k + 1) for k in n]))
-    right = math.exp(-float(X @ X + X2 @ X2)) * float(entries.sum())
+    right = math.exp(-float(X @ X + X2 @ X2)) * sum((2 * INNER) ** n / math.factorial(n) for n in range(60))
     value = printed_gaussian_kernel(X, X2, 1.0) if form == "printed" else right
-    return unbiased(None, math.exp(-float(np.sum((X - X2) ** 2))), support=[(1.0, value)])
+    return unbiased(None, _gaussian_value(1.0), support=[(1.0, value)])
 
 
 def _both_noisy(feature_map, draw, draw2, key):
@@ -209,93 +227,45 @@ def _both_noisy(feature_map, draw, draw2, key):
     return Capped(prod(psi, psi2), psi.overflow | psi2.overflow)
 
 
-@claim("product of two estimates, exponential kernel", "A, Subroutine 3", printed="within tolerance")
-def _product(form: str, options: SamplingOptions) -> Verification:
+@claim("product of two estimates, exponential kernel", "A, Subroutine 3", sampled=True, printed="within tolerance")
+def _product(form: str, options: Options) -> Verification:
     feature_map, n = DotProductFeatureMap(ExponentialKernel(), Geometric(P)), np.arange(60)
     second = float(np.sum((np.outer(X, X) + VARIANCE * np.eye(2)) * (np.outer(X2, X2) + VARIANCE * np.eye(2))))
-    logs = 2 * math.log(P / (P - 1)) + n * math.log(P * P * second) - 2 * np.array([math.lgamma(k + 1) for k in n])
+    logs = 2 * math.log(P / (P - 1)) + n * math.log(P * P * second) - 2 * special.gammaln(n + 1.0)
     # |<a + e, b + f> - <a, b>| <= |e| |b| + |f| |a| + |e| |f|, where |a|^2 = k(x, x)
     norms = [math.exp(float(v @ v) / 2) for v in (X, X2)]
     errors = [feature_map.bias(CAPACITY, float(v @ v)) for v in (X, X2)]
     cap_bias = errors[0] * norms[1] + errors[1] * norms[0] + errors[0] * errors[1]
     return unbiased(
-        jax.tree_util.Partial(_both_noisy, feature_map, _draw(), _draw(X2)),
-        math.exp(float(X @ X2)),
+        Partial(_both_noisy, feature_map, _draw(), _draw(X2)),
+        math.exp(INNER),
         second_moment=float(np.exp(logs).sum()),
         cap_bias=cap_bias,
-        **options.sampling(),
+        **options,
     )
 
 
-def noisy_norm(feature_map: FeatureMap, draw: Callable[[Key], Array], key: Key[Array, ""]) -> Float[Array, ""]:
-    """Return |Psi~| for an estimate of the feature vector."""
-    psi = feature_map.estimate(key, draw, CAPACITY)
-    return jnp.sqrt(prod(psi, psi))
+class GaussianCopies(NamedTuple):
+    """The copies of one estimate Psi~ of the Gaussian kernel: n_1 pairs and n_2 factors."""
+
+    pairs: Float[np.ndarray, "n1 2 d"]
+    factors: Float[np.ndarray, "n2 d"]
 
 
-@claim("second moment p/(p-1) Q(p E|x~|^2)", "A, Lemma 3", printed="respected")
-def _lemma3(form: str, options: SamplingOptions) -> Verification:
-    feature_map, moment = DotProductFeatureMap(ExponentialKernel(), Geometric(P)), copy_moments(X, VARIANCE)[0]
-    return second_moment(
-        jax.tree_util.Partial(noisy_norm, feature_map, _draw()),
-        P / (P - 1) * math.exp(P * moment),
-        exact=feature_map.second_moment(moment),
-        kurtosis=100.0,
-        **options.sampling(),
-    )
+def printed_prod(p: float, width: float, first: GaussianCopies, second: GaussianCopies) -> float:
+    """E26, A Subroutine 6: Prod(Psi~, Psi~') without the test n_2 != n'_2, for n_2 <= n'_2, and with E6."""
+    n1, n1_second, n2 = len(first.pairs), len(second.pairs), len(first.factors)
+    weight = (-1) ** (n1 + n1_second) * p ** (n1 + n1_second + 2 * n2 + 4) * 2 ** (2 * n2)
+    weight /= math.factorial(n1) * math.factorial(n1_second) * math.factorial(n2) ** 2
+    weight /= width ** (2 * (n1 + n1_second + 2 * n2)) * (p - 1) ** 4
+    pairs = np.concatenate([first.pairs, second.pairs])
+    inner = np.sum(pairs[:, 0] * pairs[:, 1], axis=-1).prod()
+    return float(weight * inner * np.sum(first.factors * second.factors[:n2], axis=-1).prod())
 
 
-@claim("second moment of the Gaussian map", "A, Lemma 5", erratum=7, mathematics=("printed",), printed="violated",
-       corrected="respected")  # fmt: skip
-def _lemma5(form: str, options: SamplingOptions) -> Verification:
-    """Compare exact second moments of feature maps with the bound of paper A, Lemma 5, as printed or corrected.
-
-    The corrected bound is (p/(p-1))^2 I_0(2 sqrt(p) M / width^2) exp(2 p M / width^2), with M = E|x~|^2; M^2 is the
-    largest possible E <x~, x~'>^2.
-    """
-    if form == "printed":
-        return bound(printed_gaussian_second_moment(1.5, 4.0, 1.0), printed_lemma5_bound(1.5, 4.0, 1.0))
-    feature_map = GaussianFeatureMap(Gaussian(WIDTH), Geometric(P))
-    moment, pairs = copy_moments(X, VARIANCE)
-    limit = (P / (P - 1)) ** 2 * special.i0(2 * math.sqrt(P) * moment / WIDTH**2) * math.exp(2 * P * moment / WIDTH**2)
-    return second_moment(
-        jax.tree_util.Partial(noisy_norm, feature_map, _draw()),
-        float(limit),
-        exact=feature_map.second_moment(moment, pairs),
-        kurtosis=200.0,
-        **options.sampling(),
-    )
-
-
-@claim(
-    "sum over N_2 in the second moment of the printed Gaussian map",
-    "A, Lemma 5",
-    erratum=25,
-    cost="exact",
-    mathematics=("printed", "corrected"),
-    printed="biased",
-    corrected="within tolerance",
-)
-def _lemma5_step(form: str, options: SamplingOptions) -> Verification:
-    """The mean over N1 and N2 of the squared weights of Eq. 6 times B^(2 N1 + N2), against the proof's series."""
-    p, B, width, n = 1.5, 4.0, 1.0, np.arange(80)
-    log_factorials, log_pmf = special.gammaln(n + 1.0), np.log((p - 1) / p ** (n + 1.0))
-    first = np.exp(log_pmf + 2 * ((n + 1) * math.log(p) - log_factorials - math.log(p - 1)) + n * math.log(B**2))
-    second = np.exp(n * math.log(4 / B)) * first  # 2^(2n) B^n instead of B^(2n)
-    step = printed_lemma5_step if form == "printed" else printed_gaussian_second_moment
-    return unbiased(None, float(first.sum() * second.sum()), support=[(1.0, step(p, B, width))], detect=1e-6)
-
-
-@claim(
-    "product of Gaussian estimates with N_2 = 0 and N_2 = 1",
-    "A, Subroutine 6",
-    erratum=26,
-    cost="exact",
-    mathematics=("printed",),
-    printed="biased",
-    corrected="within tolerance",
-)
-def _other_numbers(form: str, options: SamplingOptions) -> Verification:
+@claim("product of Gaussian estimates with N_2 = 0 and N_2 = 1", "A, Subroutine 6", note=26, mathematics="printed",
+       **PRINTED_BIASED)  # fmt: skip
+def _other_numbers(form: str, options: Options) -> Verification:
     """The tensors have different orders, so that the product is 0; the printed Prod returns p^4/(p - 1)^4 = 16."""
     none, feature_map = np.zeros((0, 2, 2)), GaussianFeatureMap(Gaussian(1.0), Geometric(P))
 
@@ -310,22 +280,94 @@ def _other_numbers(form: str, options: SamplingOptions) -> Verification:
     return unbiased(None, 0.0, support=[(1.0, value)])
 
 
-@claim(
-    "the kernel |x x'| in one dimension",
-    "A, section 5.2",
-    erratum=30,
-    cost="exact",
-    mathematics=("printed", "corrected"),
-    printed="violated",
-    corrected="respected",
-)
-def _absolute_product(form: str, options: SamplingOptions) -> Verification:
-    """Printed: Q has a Taylor series with beta_n >= 0. As Q(t) = |t| is even with Q(0) = 0, Q(1/2) <= Q(1)/4 follows.
+@claim("features of <r, s>^2 from two copies", "A, section 3.3", printed="within tolerance")
+def _quadratic_features(form: str, options: Options) -> Verification:
+    """The mean of <Psi~, Psi(s)> at three points s, for r = (0.6, -0.3), whose coordinates have errors +-0.5, +-0.2."""
+    r, noise, points = np.array([0.6, -0.3]), np.array([0.5, 0.2]), np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    copies = [r + noise * signs for signs in itertools.product((-1, 1), repeat=2)]
+    feature_map = DotProductFeatureMap(Homogeneous(2), FiniteDistribution([0.0, 0.0, 1.0]))
 
-    Corrected: it is positive semi-definite, as in `_binomial_definite`.
+    def products(pairs):
+        psis = jax.vmap(lambda copies: feature_map.assemble(jnp.int32(2), copies))(pairs)
+        return jax.vmap(lambda psi: jax.vmap(lambda s: feature_map.prod_clean(psi, s))(points))(psis)
+
+    rows = in_float64(products, np.array(list(itertools.product(copies, repeat=2))))
+    return unbiased(None, (points @ r) ** 2, support=[(1 / 16, row) for row in rows])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Second moments
+
+
+def printed_gaussian_second_moment(
+    p: float, copy_moment: float, width: float, pair_moment: float | None = None
+) -> float:
+    """Exact second moment (p/(p-1))^2 I_0(2 sqrt(pF)/w^2) I_0(4 sqrt(pM)/w^2) of paper A's printed Gaussian map (E7).
+
+    `copy_moment` is M = E |x~|^2; `pair_moment` is F = E <x~, x~'>^2, by default the largest possible value M^2.
+    """
+    pair_moment = copy_moment**2 if pair_moment is None else pair_moment
+    pairs = special.i0(2.0 * math.sqrt(p * pair_moment) / width**2)
+    return float((p / (p - 1.0)) ** 2 * pairs * special.i0(4.0 * math.sqrt(p * copy_moment) / width**2))
+
+
+def printed_lemma5_bound(p: float, copy_moment: float, width: float) -> float:
+    """Bound (p/(p-1))^2 exp((sqrt(p) M + 2 p sqrt(M)) / w^2) on E|Psi~|^2 printed in paper A, Lemma 5 (E7).
+
+    The exponent lacks a factor 2: the last step of the proof squares two exponential series, and (sum a^n/n!)^2 is
+    e^(2a). The bound is inf if it exceeds float64.
+    """
+    exponent = (math.sqrt(p) * copy_moment + 2.0 * p * math.sqrt(copy_moment)) / width**2
+    with np.errstate(over="ignore"):
+        return float((p / (p - 1.0)) ** 2 * np.exp(exponent))
+
+
+def printed_lemma5_step(p: float, copy_moment: float, width: float) -> float:
+    """E25, A Lemma 5: E|Psi~|^2 after the proof's sum over N_2, with (4 p^2 B)^n for (4 p B)^n.
+
+    The right value, for the printed map (E6), is `printed_gaussian_second_moment`.
+    """
+    pairs = special.i0(2.0 * math.sqrt(p) * copy_moment / width**2)
+    return float((p / (p - 1.0)) ** 2 * pairs * special.i0(4.0 * p * math.sqrt(copy_moment) / width**2))
+
+
+def _noisy_norm(feature_map: FeatureMap, draw: Callable[[Key], Array], key: Key[Array, ""]) -> Float[Array, ""]:
+    """Return |Psi~| for an estimate of the feature vector."""
+    psi = feature_map.estimate(key, draw, CAPACITY)
+    return jnp.sqrt(prod(psi, psi))
+
+
+@claim("second moment p/(p-1) Q(p E|x~|^2)", "A, Lemma 3", sampled=True, printed="respected")
+def _lemma3(form: str, options: Options) -> Verification:
+    feature_map, moment = DotProductFeatureMap(ExponentialKernel(), Geometric(P)), copy_moments(X, VARIANCE)[0]
+    sampler, exact = Partial(_noisy_norm, feature_map, _draw()), feature_map.second_moment(moment)
+    return second_moment(sampler, P / (P - 1) * math.exp(P * moment), exact=exact, kurtosis=100.0, **options)
+
+
+@claim("second moment of the Gaussian map", "A, Lemma 5", note=7, sampled=True, mathematics="printed",
+       **PRINTED_VIOLATED)  # fmt: skip
+def _lemma5(form: str, options: Options) -> Verification:
+    """Compare exact second moments of feature maps with the bound of paper A, Lemma 5, as printed or corrected.
+
+    The corrected bound is (p/(p-1))^2 I_0(2 sqrt(p) M / width^2) exp(2 p M / width^2), with M = E|x~|^2; M^2 is the
+    largest possible E <x~, x~'>^2.
     """
     if form == "printed":
-        return bound(abs(0.5), abs(1.0) / 4)
-    points = np.linspace(-0.9, 1.1, 9)
-    gram = np.abs(np.multiply.outer(points, points))
-    return bound(float(np.abs(np.linalg.eigvalsh(gram)).sum()), float(np.trace(gram)))
+        return bound(printed_gaussian_second_moment(1.5, 4.0, 1.0), printed_lemma5_bound(1.5, 4.0, 1.0))
+    feature_map = GaussianFeatureMap(Gaussian(WIDTH), Geometric(P))
+    moment, pairs = copy_moments(X, VARIANCE)
+    limit = (P / (P - 1)) ** 2 * special.i0(2 * math.sqrt(P) * moment / WIDTH**2) * math.exp(2 * P * moment / WIDTH**2)
+    sampler, exact = Partial(_noisy_norm, feature_map, _draw()), feature_map.second_moment(moment, pairs)
+    return second_moment(sampler, float(limit), exact=exact, kurtosis=200.0, **options)
+
+
+@claim("sum over N_2 in the second moment of the printed Gaussian map", "A, Lemma 5", note=25,
+       mathematics="printed corrected", **PRINTED_BIASED)  # fmt: skip
+def _lemma5_step(form: str, options: Options) -> Verification:
+    """The mean over N1 and N2 of the squared weights of Eq. 6 times B^(2 N1 + N2), against the proof's series."""
+    p, B, width, n = 1.5, 4.0, 1.0, np.arange(80)
+    log_factorials, log_pmf = special.gammaln(n + 1.0), np.log((p - 1) / p ** (n + 1.0))
+    first = np.exp(log_pmf + 2 * ((n + 1) * math.log(p) - log_factorials - math.log(p - 1)) + n * math.log(B**2))
+    second = np.exp(n * math.log(4 / B)) * first  # 2^(2n) B^n instead of B^(2n)
+    step = printed_lemma5_step if form == "printed" else printed_gaussian_second_moment
+    return unbiased(None, float(first.sum() * second.sum()), support=[(1.0, step(p, B, width))], detect=1e-6)

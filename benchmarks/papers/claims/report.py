@@ -1,89 +1,25 @@
-"""Tables of claims, and the command `python -m benchmarks.papers verify`."""
+"""Tables and the figure of claims, and the command `python -m benchmarks.papers verify`."""
 
-import itertools
-import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.papers.claims.errata import ERRATA
-from benchmarks.papers.claims.plots import ENDINGS, save_intervals
-from benchmarks.papers.claims.registry import Row, check_rows, exit_code, finite_or_none, run_claims, select, write_json
-from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError
-from jaxonline.store.output_paths import check_distinct, check_file, run_all_steps
-from jaxonline.verify.result import BIASED, VIOLATED
+import numpy as np
 
-# Minimum widths for columns of second moments, and of paper, form and method.
-_MOMENTS_WIDTH, _ORIGINS_WIDTH = 108, 168
+from benchmarks.papers.claims.registry import Row, exit_code, run_claims, select, to_json
+from jaxonline.parameters.errors import ArgumentError
+from jaxonline.results.report.plotting import COLOURS
+from jaxonline.store.output_paths import check_distinct, check_file, output_file, write_text
+
+ENDINGS = (".eps", ".jpg", ".pdf", ".png", ".svg")
+_MARKERS = {"printed": "s", "corrected": "o", "improved": "D", "control": "v"}
+_LINEAR_RANGE = 0.1  # of the axis of the bias
+MAX_WIDTH = 400  # of a table in a file, in characters
 CAPTION = (
     "bias: in units of the target, and the half-width of its interval (for a bound: value / bound - 1); "
     "detectable: the minimum detectable bias, which the check finds with probability 0.999 or more"
 )
-
-
-def claims_table(rows: Sequence[Row], width: int | None = None) -> Any:
-    """Return the rows as a table of the library rich, with unexpected verdicts in red.
-
-    In a narrow table each claim and its paper are above the rows of its forms, and second moments are left out. A
-    `width` of None shows all columns.
-
-    Example:
-        >>> from benchmarks.papers.claims import claims_table, run_claims
-        >>> [len(claims_table(run_claims("E18"), width).columns) for width in (80, 120, None)]
-        [4, 7, 10]
-    """
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    rows = check_rows(rows)
-    if width is not None:
-        check.count("width", width)
-    moments, origins = (width is None or width >= minimum for minimum in (_MOMENTS_WIDTH, _ORIGINS_WIDTH))
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), caption=CAPTION, caption_justify="left")
-    table.add_column("claim", no_wrap=width is None)
-    for name in ("paper", "form", "method") if origins else ():
-        table.add_column(name, no_wrap=True)
-    for name in ("bias", "detectable", *(("E|θ|²,\nsample", "\nexact", "paper's\nbound") if moments else ())):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
-    for (claim, paper), group in itertools.groupby(rows, lambda row: (row.claim.name, row.claim.paper)):
-        if not origins:
-            table.add_row(Text.assemble(claim, (f" ({paper})" if paper else "", "dim")))
-        for row in group:
-            how = (row.claim.form, _method(row))
-            start = (claim, paper, *how) if origins else (f"  {', '.join(how)}",)
-            table.add_row(*map(Text, start), *_numbers(row, moments), _verdict(row, " " if origins else "\n"))
-    return table
-
-
-def markdown_table(rows: Sequence[Row]) -> str:
-    """Return the rows as the Markdown table of docs/claims.md; the verdicts "biased" and "violated" are bold.
-
-    Example:
-        >>> from benchmarks.papers.claims import markdown_table, run_claims
-        >>> print(markdown_table(run_claims("E18")).splitlines()[0])
-        | claim | paper | form | method | bias | detectable | verdict |
-    """
-    head = ["claim", "paper", "form", "method", "bias", "detectable", "verdict"]
-    lines = [head, ["---"] * len(head)]
-    for row in check_rows(rows):
-        claim, verification = row.claim, row.verification
-        verdict = f"**{verification.verdict}**" if verification.verdict in (BIASED, VIOLATED) else verification.verdict
-        lines.append([as_text(claim.name), claim.paper, claim.form, _method(row), *_numbers(row, False), verdict])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
-
-
-def markdown_errata() -> str:
-    """Return the errata as a table in Markdown."""
-    lines = [["", "paper", "class", "printed", "right", "note"], ["---"] * 6]
-    for erratum in ERRATA:
-        place = f"{erratum.paper}, {erratum.place}"
-        texts = (erratum.printed, erratum.right, erratum.note)
-        lines.append([f"E{erratum.number}", place, erratum.kind, *map(as_text, texts)])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
 def as_text(formula: str) -> str:
@@ -91,29 +27,118 @@ def as_text(formula: str) -> str:
     return re.sub(r"([|*~_<`\\])", r"\\\1", formula)
 
 
-def _method(row: Row) -> str:
-    return f"{row.verification.method}, mathematics" if row.claim.mathematics else row.verification.method
+def to_markdown(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """Return a table in Markdown."""
+    return "".join(f"| {' | '.join(line)} |\n" for line in (head, ["---"] * len(head), *lines))
 
 
-def _numbers(row: Row, moments: bool) -> list[str]:
-    verification = row.verification
-    moments_of_row = (
-        verification.second_moment, verification.exact_second_moment, verification.second_moment_bound
-    )  # fmt: skip
-    return [
-        f"{_number(verification.bias, '+.2g')} ± {_number(verification.half_width, '.2g')}",
-        _number(verification.detectable, ".2g"),
-        *((_number(moment, ".3g") for moment in moments_of_row) if moments else ()),
-    ]
+def _cells(row: Mapping[str, Any]) -> dict[str, str]:
+    """Return the cells of a row of `Row.as_dict` by column."""
+
+    def number(name: str, form: str) -> str:
+        return "-" if row[name] is None else format(row[name], form)
+
+    verdict = row["verdict"] if row["verdict"] == row["expected"] else f"{row['verdict']}, not {row['expected']}"
+    return {
+        "claim": row["claim"],
+        "paper": row["paper"],
+        "form": row["form"],
+        "method": row["method"] + (", mathematics" if row["mathematics"] else ""),
+        "bias": f"{number('bias', '+.2g')} ± {number('half_width', '.2g')}",
+        "detectable": number("detectable", ".2g"),
+        "E|θ|²": number("second_moment", ".3g"),
+        "exact E|θ|²": number("exact_second_moment", ".3g"),
+        "its bound": number("second_moment_bound", ".3g"),
+        "verdict": verdict,
+    }
 
 
-def _verdict(row: Row, space: str) -> Any:
+_OPTIONAL = ("its bound", "exact E|θ|²", "E|θ|²", "method", "paper", "detectable")  # left out in a narrow table
+
+
+def claims_table(rows: Sequence[Row], width: int | None = None) -> Any:
+    """Return the rows as a table of the library rich, with unexpected verdicts in red.
+
+    A table that is wider than `width` leaves out columns, in the order of `_OPTIONAL`, and then breaks the names.
+
+    Example:
+        >>> from benchmarks.papers.claims import claims_table, run_claims
+        >>> len(claims_table(run_claims("E18")).columns)
+        10
+    """
+    from rich import box
+    from rich.table import Table
     from rich.text import Text
 
-    verdict = row.verification.verdict
-    if not row.as_expected:
-        return Text(f"{verdict},{space}not {row.claim.expected}", style="bold red")
-    return Text(verdict, style="yellow" if verdict in (BIASED, VIOLATED) else "green")
+    lines = [_cells(row.as_dict()) for row in rows]
+    widths = {name: max(map(len, (name, *(line[name] for line in lines)))) for name in (lines[0] if lines else ())}
+    for name in _OPTIONAL:
+        if width is not None and sum(widths.values()) + 2 * len(widths) > width:
+            widths.pop(name, None)
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), caption=CAPTION, caption_justify="left")
+    for name in widths:
+        is_name = name == "claim" and width is not None
+        table.add_column(name, no_wrap=not is_name, min_width=None if is_name else widths[name])
+    for row, line in zip(rows, lines, strict=True):
+        style = "green" if row.claim.expected in ("within tolerance", "respected") else "yellow"
+        styles = {"verdict": style if row.as_expected else "bold red"}
+        table.add_row(*(Text(line[name], styles.get(name, "")) for name in widths))
+    return table
+
+
+def markdown_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows of `Row.as_dict`, or of the file of `--json`, as a table in Markdown; errors are bold.
+
+    Example:
+        >>> from benchmarks.papers.claims import markdown_table, run_claims
+        >>> print(markdown_table([row.as_dict() for row in run_claims("E18")]).splitlines()[0])
+        | claim | paper | form | method | bias | detectable | verdict |
+    """
+    head = ["claim", "paper", "form", "method", "bias", "detectable", "verdict"]
+    lines = []
+    for row in rows:
+        cells = _cells(row) | {"claim": as_text(row["claim"])}
+        if row["verdict"] in ("biased", "violated"):
+            cells["verdict"] = f"**{cells['verdict']}**"
+        lines.append([cells[name] for name in head])
+    return to_markdown(head, lines)
+
+
+def plot_intervals(rows: Sequence[Row]) -> Any:
+    """Plot an interval for the bias of each claim; the interval of a correct claim contains zero.
+
+    For a claim on a bound, the plot shows the interval of value / bound - 1, which is not above zero if the bound is
+    respected. The axis of the bias is linear near zero and logarithmic beyond. Rows without a finite bias and
+    half-width are left out.
+
+    Example:
+        >>> from benchmarks.papers.claims import plot_intervals, run_claims
+        >>> len(plot_intervals(run_claims("E18")).axes)
+        1
+    """
+    from matplotlib.figure import Figure
+
+    shown = [row for row in rows if np.isfinite([row.verification.bias, row.verification.half_width]).all()]
+    figure = Figure(figsize=(9.5, 1.0 + 0.19 * max(len(shown), 2)), layout="constrained")
+    axes = figure.add_subplot()
+    for (form, marker), colour in zip(_MARKERS.items(), COLOURS, strict=False):
+        chosen = [(i, row.verification) for i, row in enumerate(shown) if row.claim.form == form]
+        bias, half_width = [v.bias for _, v in chosen], [v.half_width for _, v in chosen]
+        axes.errorbar(
+            bias, [i for i, _ in chosen], xerr=half_width, fmt=marker, color=colour, markersize=4, capsize=2, label=form
+        )
+    for i, row in enumerate(shown):
+        if not row.as_expected:
+            axes.plot(row.verification.bias, i, "o", markersize=10, markerfacecolor="none", color="black")
+    axes.axvline(0.0, color="black", linewidth=0.8)
+    axes.set_xscale("symlog", linthresh=_LINEAR_RANGE)
+    labels = [f"{row.claim.name}: {row.verification.verdict}" for row in shown]
+    axes.set_yticks(np.arange(len(shown)), labels, fontsize=7)
+    axes.set_ylim(max(len(shown), 1) - 0.5, -0.5)
+    axes.set_xlabel("bias in units of the target (bounds: value / bound - 1)")
+    axes.grid(axis="x", alpha=0.3)
+    axes.legend(loc="lower right", fontsize=8)
+    return figure
 
 
 def verify_command(
@@ -126,9 +151,6 @@ def verify_command(
 ) -> int:
     """Run claims with a progress bar, print their table, write the requested files, and return the exit code.
 
-    The table fits a terminal of at least 80 columns (or of the number of columns in the variable COLUMNS). In a file or
-    a pipe every row of the table is one line.
-
     Args:
         pattern: pattern of the claims (see `benchmarks.papers.claims.registry.select`).
         samples: number of samples of each sampled check.
@@ -140,77 +162,38 @@ def verify_command(
     Raises:
         ValueError: an argument is invalid for `run_claims`, or the ending of `figure` is not in `ENDINGS`; raised
             before the checks.
-        OSError: a file cannot be written; raised before the checks if possible, otherwise after the other outputs.
+        OSError: a file cannot be written; raised before the checks if possible.
     """
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress
 
-    _check_files(json_file, figure)
+    files = {"json": json_file, "figure": figure}
+    check_distinct({name: check_file(name, path) for name, path in files.items() if path is not None})
+    if figure is not None and Path(figure).suffix.lower() not in ENDINGS:
+        raise ArgumentError("figure", f"must end in one of {', '.join(ENDINGS)} (got '{figure}')")
     try:
         select(pattern)
     except ArgumentError as error:  # the option of the command is called claim
         raise ArgumentError("claim", error.problem) from None
     console = Console() if console is None else console
-    columns = (
-        BarColumn(),
-        TextColumn("{task.percentage:>3.0f} %"),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}"),
-    )
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("", total=1)
+    with Progress(console=console, transient=True) as bar:
+        task = bar.add_task("", total=None)
         rows = run_claims(
-            pattern,
-            samples,
-            seed,
-            lambda name, done, total: bar.update(task, description=name, completed=done, total=total),
+            pattern, samples, seed, lambda name, done, total: bar.update(task, completed=done, total=total)
         )
-
-    def write(save: Callable[[Sequence[Row], str | Path], None], path: str | Path | None) -> None:
-        if path is not None:
-            save(rows, path)
-            console.print(f"{path} written", markup=False, soft_wrap=True)
-
-    run_all_steps(
-        lambda: _print_rows(console, rows), lambda: write(write_json, json_file), lambda: write(save_intervals, figure)
-    )
-    return exit_code(rows)
-
-
-def _check_files(json_file: str | Path | None, figure: str | Path | None) -> None:
-    files = {"json": json_file, "figure": figure}
-    checked = {name: check_file(name, path) for name, path in files.items() if path is not None}
-    check_distinct(checked)
-    if figure is not None and Path(figure).suffix.lower() not in ENDINGS:
-        raise ArgumentError("figure", f"must end in one of {', '.join(ENDINGS)} (got '{figure}')")
-
-
-def _print_rows(console: Any, rows: Sequence[Row]) -> None:
-    from rich.text import Text
-
-    _print_table(console, rows)
+    table = claims_table(rows, console.width if console.is_terminal else None)
+    if not console.is_terminal:  # one line for each row
+        table.width = console.measure(table, options=console.options.update(max_width=MAX_WIDTH)).maximum
+    console.print(table, crop=False)
     wrong = [row for row in rows if not row.as_expected]
     for row in wrong:
-        claim, verdict = row.claim, row.verification.verdict
-        reason = f"{claim.name}, {claim.form}: {verdict}, expected {claim.expected}; {'; '.join(row.notes)}"
-        console.print(Text(reason, style="bold red"), soft_wrap=True)
-    seconds = sum(row.seconds for row in rows)
-    level = max((row.verification.level for row in rows), default=0.0)
-    console.print(
-        f"{len(rows) - len(wrong)} of {len(rows)} claims as expected; {seconds:.1f} s of checks; false-alarm rate of "
-        f"each at most {level:g}",
-        highlight=False,
-    )
-
-
-def _print_table(console: Any, rows: Sequence[Row]) -> None:
-    if console.is_terminal or "COLUMNS" in os.environ:
-        console.print(claims_table(rows, console.width))
-        return
-    table = claims_table(rows)
-    table.width = console.measure(table, options=console.options.update(max_width=1000)).maximum
-    console.print(table, crop=False)
-
-
-def _number(value: float | None, form: str) -> str:
-    return "-" if finite_or_none(value) is None else format(value, form)
+        text = f"{row.claim.name}, {row.claim.form}: {row.verification}, expected {row.claim.expected}"
+        console.print(text, style="bold red", markup=False, highlight=False, soft_wrap=True)
+    print_line = f"{len(rows) - len(wrong)} of {len(rows)} claims as expected"
+    console.print(f"{print_line}; {sum(row.seconds for row in rows):.1f} s of checks", highlight=False)
+    if json_file is not None:
+        write_text(Path(json_file), to_json(rows))
+    if figure is not None:
+        with output_file(Path(figure)) as path:
+            plot_intervals(rows).savefig(path, dpi=150)
+    return exit_code(rows)

@@ -5,21 +5,13 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from benchmarks.papers.published.finite_time_curves import FIRST, SECOND, TUNED, best_arm_shares, final_regrets
-from benchmarks.papers.published.skewed_runs import mean_regret, skewed_runs_sentences
-from benchmarks.papers.published.statements import Statement, statements_table, verdict_sentences
-from jaxonline.bounds import ucb1
-from jaxonline.comparators import BestArm
-from jaxonline.environments import BernoulliArms
-from jaxonline.feedback import Bandit
-from jaxonline.game import Game
-from jaxonline.learners import UCB1, UCB2, EpsilonGreedy, UCB1Tuned
-from jaxonline.losses import ArmLoss
+import jaxonline as jo
+from benchmarks.papers.published import statements as published
+from benchmarks.papers.published.statements import Statement
+from benchmarks.papers.studies import figures
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.results import Result
+from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import Interval, Number, Table, Text
-from jaxonline.simulation.measures import Pulls
-from jaxonline.simulation.sweeps import sweep
 from jaxonline.study import Context, Report, Study
 from jaxonline.study.study import Items, Positive
 
@@ -34,7 +26,13 @@ DISTRIBUTIONS = {  # mean rewards of the arms
 }
 GREEDY_LOSES = 12, 14  # distributions on which the tuned epsilon-greedy is not best
 ROBUST = 13  # the distribution on which epsilon-greedy is good for many values of c
-Distributions = Annotated[tuple[int, ...], Items]
+TUNED, SECOND, FIRST, GREEDY = "UCB1-tuned", "UCB2", "UCB1", "epsilon-greedy"
+STYLES = {FIRST: (COLOURS[0], "-"), TUNED: (COLOURS[1], "-"), SECOND: (COLOURS[3], "-")}
+BEST, WORST = ("black", "-"), ("0.55", "--")
+COLUMNS = (
+    Number("distribution", "distri-\nbution"), Text("learner"), Interval("regret", "regret\n(95 %)", "{:.1f}"),
+    Number("best_arm", "% best\narm", "{:.1f}"),
+)  # fmt: skip
 
 
 class FiniteTime(Study):
@@ -50,116 +48,92 @@ class FiniteTime(Study):
     rounds: int = Field(10_000, ge=20, le=10_000_000, description="The horizon.")
     alpha: float = Field(0.001, gt=0, le=1, description="Growth of the epochs of UCB2.")
     cs: Positive = Field((0.01, 0.03, 0.1, 0.3, 1.0), min_length=2, description="Values of c of epsilon-greedy.")
-    distributions: Distributions = Field(tuple(DISTRIBUTIONS), min_length=1, description="Distributions to play.")
+    distributions: Annotated[tuple[int, ...], Items] = Field(
+        tuple(DISTRIBUTIONS), min_length=1, description="Distributions to play."
+    )
 
     def run(self, context: Context) -> Report:
-        unknown = [number for number in self.distributions if number not in DISTRIBUTIONS]
-        if unknown:
-            raise ArgumentError(
-                "distributions", f"must be among {', '.join(map(str, DISTRIBUTIONS))} (got {unknown[0]})"
-            )
+        for number in set(self.distributions) - set(DISTRIBUTIONS):
+            known = ", ".join(map(str, DISTRIBUTIONS))
+            raise ArgumentError("distributions", f"must be among {known} (got {number})")
         with context.parts(len(self.distributions)) as part:
-            results = {
-                number: self.play(part(f"distribution {number}"), DISTRIBUTIONS[number])
-                for number in self.distributions
-            }
+            results = {n: self.play(part(f"distribution {n}"), DISTRIBUTIONS[n]) for n in self.distributions}
         named = {f"distribution {number}": result for number, result in results.items()}
-        verdicts = statements_table("Statements of the paper", self.statements(results))
         title = f"{self.runs:,} runs of {self.rounds:,} rounds"
         regrets = Table(title, self.rows(results), COLUMNS, group="distribution")
-        return Report(
-            {"statements": verdicts, "regrets": regrets},
-            {"figure": lambda: self._plot(results)},
-            [*verdict_sentences(verdicts.rows), *skewed_runs_sentences(named)],
-            named,
-        )
+        return published.report(self.statements(results), regrets, lambda: self.plot(results), named)
 
-    def play(self, context: Context, rewards: tuple[float, ...]) -> Result:
+    def play(self, context: Context, rewards: tuple[float, ...]) -> jo.Result:
         """Simulate all learners on arms with the given mean rewards."""
         means, n_arms = 1.0 - np.asarray(rewards), len(rewards)
         gap = float(np.sort(means)[1] - means.min())
-        greedy = {f"c = {c:g}": EpsilonGreedy.decreasing(n_arms, gap, c) for c in self.cs}
-        learners = {FIRST: UCB1(), TUNED: UCB1Tuned(), SECOND: UCB2(self.alpha), "epsilon-greedy": sweep(greedy)}
-        game = Game(BernoulliArms(means), Bandit(), loss=ArmLoss(), pseudo=True)
-        return context.simulate(
-            game, learners, n_runs=self.runs, n_rounds=self.rounds, comparator=BestArm(), measures=[Pulls()],
-            record_at=30, spacing="log",
-        )  # fmt: skip
+        greedy = {f"c = {c:g}": jo.learners.EpsilonGreedy.decreasing(n_arms, gap, c) for c in self.cs}
+        learners = {
+            FIRST: jo.learners.UCB1(),
+            TUNED: jo.learners.UCB1Tuned(),
+            SECOND: jo.learners.UCB2(self.alpha),
+            GREEDY: jo.sweep(greedy),
+        }
+        options = {"measures": [jo.Pulls()], "record_at": 30, "spacing": "log"}
+        return published.play(
+            context, jo.environments.BernoulliArms(means), learners, self.runs, self.rounds, **options
+        )
 
-    def statements(self, results: dict[int, Result]) -> list[Statement]:
+    def statements(self, results: dict[int, jo.Result]) -> list[Statement]:
         """Return the statements of the paper with the regrets at the horizon."""
-        regrets = {number: final_regrets(result) for number, result in results.items()}
-        gaps = {number: max(DISTRIBUTIONS[number]) - np.asarray(DISTRIBUTIONS[number]) for number in results}
-        chosen = {number: held_out_greedy(by_learner) for number, by_learner in regrets.items()}
-        half = self.runs // 2
+        regrets = {number: published.final_regrets(result) for number, result in results.items()}
+        gaps = {n: max(DISTRIBUTIONS[n]) - np.asarray(DISTRIBUTIONS[n]) for n in results}
+        chosen = {n: held_out_greedy(by_learner) for n, by_learner in regrets.items()}
+        greedy = {n: best - regrets[n][TUNED][self.runs // 2 :] for n, (best, _) in chosen.items()}
+        values: dict[str, dict[int, np.ndarray]] = {
+            "tuned": {n: by[TUNED] - by[FIRST] for n, by in regrets.items()},
+            "second": {n: by[SECOND] - by[TUNED] for n, by in regrets.items()},
+            "greedy-wins": {n: runs for n, runs in greedy.items() if n not in GREEDY_LOSES},
+            "greedy-loses": {n: runs for n, runs in greedy.items() if n in GREEDY_LOSES},
+            "wrong-c": {n: worst - 2 * best for n, (best, worst) in chosen.items() if n != ROBUST},
+            "bound": {n: by[FIRST] / jo.bounds.ucb1(gaps[n], self.rounds) for n, by in regrets.items()},
+        }
+        named = {key: {f"distribution {n}": runs for n, runs in own.items()} for key, own in values.items()}
+        return published.read_statements("auer", named)
 
-        def difference(first: str, second: str) -> dict[str, np.ndarray]:
-            return {f"distribution {n}": by[first] - by[second] for n, by in regrets.items()}
-
-        greedy = {n: best - regrets[n][TUNED][half:] for n, (best, _) in chosen.items()}
-        best = {f"distribution {n}": runs for n, runs in greedy.items() if n not in GREEDY_LOSES}
-        beaten = {f"distribution {n}": runs for n, runs in greedy.items() if n in GREEDY_LOSES}
-        sensitive = {f"distribution {n}": worst - 2 * best for n, (best, worst) in chosen.items() if n != ROBUST}
-        absent = "None of these distributions was played."
-        return [
-            Statement(
-                "Section 4", "UCB1-tuned has less regret than UCB1 on every distribution.", "memory",
-                "difference of the regrets, UCB1-tuned - UCB1", difference(TUNED, FIRST), high=0.0,
-            ),
-            Statement(
-                "Section 4", "UCB2 has more regret than UCB1-tuned on every distribution.", "memory",
-                "difference of the regrets, UCB2 - UCB1-tuned", difference(SECOND, TUNED), low=0.0,
-            ),
-            Statement(
-                "Section 4", "Epsilon-greedy with the best c has less regret than UCB1-tuned, except on distributions "
-                "12 and 14.", "memory", "difference of the regrets, epsilon-greedy - UCB1-tuned", best or None,
-                high=0.0, reason="" if best else absent,
-            ),
-            Statement(
-                "Section 4", "Epsilon-greedy with the best c has more regret than UCB1-tuned on distributions 12 and "
-                "14.", "memory", "difference of the regrets, epsilon-greedy - UCB1-tuned", beaten or None, low=0.0,
-                reason="" if beaten else absent,
-            ),
-            Statement(
-                "Section 4", "Epsilon-greedy has much more regret with a wrong c (we read: twice as much), except on "
-                "distribution 13.", "memory", "regret with the worst c - twice the regret with the best c",
-                sensitive or None, low=0.0, reason="" if sensitive else absent,
-            ),
-            Statement(
-                "Theorem 1", "The regret of UCB1 is below its bound.", "formula", "regret / bound",
-                {f"distribution {n}": by[FIRST] / ucb1(gaps[n], self.rounds) for n, by in regrets.items()}, high=1.0,
-            ),
-            Statement(
-                "Figures", "The curves have the heights of the printed curves.", "memory",
-                reason="The figures could not be read.",
-            ),
-        ]  # fmt: skip
-
-    def rows(self, results: dict[int, Result]) -> list[dict[str, Any]]:
+    def rows(self, results: dict[int, jo.Result]) -> list[dict[str, Any]]:
         """Return the rows by distribution and learner: regret and share of pulls of the best arm, at the horizon."""
-        rows = []
-        for number, result in results.items():
-            regret, best = mean_regret(result), best_arm_shares(result)
-            rows += [
-                {
-                    "distribution": number, "learner": name, "regret": float(regret.mean[i, -1]),
-                    "regret_low": float(regret.low[i, -1]), "regret_high": float(regret.high[i, -1]),
-                    "best_arm": 100 * float(best[i, -1]),
-                }
-                for i, name in enumerate(result.learners)
-            ]  # fmt: skip
-        return rows
+        return [
+            {"distribution": number} | row | {"best_arm": 100 * float(share[-1])}
+            for number, result in results.items()
+            for row, share in zip(published.regret_rows(result), best_arm_shares(result), strict=True)
+        ]
 
-    def _plot(self, results: dict[int, Result]) -> Any:
-        from benchmarks.papers.published.finite_time_figure import plot_experiments
+    def plot(self, results: dict[int, jo.Result]) -> Any:
+        """Draw for each distribution the share of pulls of the best arm, and the regret with 95 % bands."""
+        columns, title = len(results), "Auer, Cesa-Bianchi and Fischer (2002), section 4"
+        size = max(2.15 * columns, 5.0), 5.6
+        figure, (above, below) = figures.panels(2, columns, size, title, sharex=True, sharey="row")
+        for (number, result), upper, lower in zip(results.items(), above, below, strict=True):
+            shares, regret, regrets = (
+                best_arm_shares(result),
+                published.mean_regret(result),
+                published.final_regrets(result),
+            )
+            greedy = sorted((name for name in regrets if name not in STYLES), key=lambda name: regrets[name].mean())
+            styles = STYLES | {greedy[-1]: WORST, greedy[0]: BEST}  # of epsilon-greedy, the best and the worst c
+            labels = dict(zip(styles, (*STYLES, f"{GREEDY}, worst c", f"{GREEDY}, best c"), strict=False))
+            for name, (colour, line) in styles.items():
+                i, style = result.learners.index(name), {"color": colour, "ls": line, "lw": 1.4}
+                upper.plot(result.rounds, 100 * shares[i], label=labels[name], **style)
+                lower.plot(result.rounds, regret.mean[i], **style)
+                lower.fill_between(result.rounds, regret.low[i], regret.high[i], color=colour, alpha=0.25, lw=0)
+            figures.finish(upper, "", "% best arm" if upper is above[0] else "", f"distribution {number}", log="x")
+            figures.finish(lower, "round", "regret" if lower is below[0] else "", log="xy")
+            upper.set_ylim(0, 100)
+        below[0].set_ylim(bottom=0.5)
+        figures.legend_below(figure, above[0], 5)
+        return figure
 
-        return plot_experiments(results)
 
-
-COLUMNS = (
-    Number("distribution", "distri-\nbution"), Text("learner"), Interval("regret", "regret\n(95 %)", "{:.1f}"),
-    Number("best_arm", "% best\narm", "{:.1f}"),
-)  # fmt: skip
+def best_arm_shares(result: jo.Result) -> np.ndarray:
+    """Return the mean share of pulls of arm 0, the best one, after each recorded round [learners, rounds]."""
+    return np.asarray(result.measures["pulls"])[..., 0].mean(axis=1) / result.rounds
 
 
 def held_out_greedy(regrets: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
@@ -168,6 +142,6 @@ def held_out_greedy(regrets: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndar
     The first half of the runs chooses both values of c.
     """
     half = len(regrets[TUNED]) // 2
-    names = [name for name in regrets if name.startswith("epsilon-greedy")]
+    names = [name for name in regrets if name.startswith(GREEDY)]
     best, *_, worst = sorted(names, key=lambda name: regrets[name][:half].mean())
     return regrets[best][half:], regrets[worst][half:]

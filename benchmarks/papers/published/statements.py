@@ -8,17 +8,22 @@ outside the range, memory may be wrong, so the claim is not checkable.
 
 import dataclasses
 import math
+import tomllib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError
+import jaxonline as jo
+from jaxonline.results import Result
 from jaxonline.results.report.tables import Interval, Table, Text
-from jaxonline.results.statistics import mean_over_runs
+from jaxonline.results.statistics import Estimate, mean_over_runs
+from jaxonline.results.statistics.estimates import learners_with_skewed_runs
 from jaxonline.results.statistics.skew_corrected import SkewCorrected
+from jaxonline.study import Context, Report
+from jaxonline.study.comparison import format_places, ignore_skewness_warnings
 
 AGREES, DIFFERS, UNDECIDED, NOT_CHECKABLE = "agrees", "differs", "undecided", "not checkable"
 VERDICTS = AGREES, DIFFERS, UNDECIDED, NOT_CHECKABLE
@@ -31,6 +36,8 @@ ORIGINS = {
     "text": "the text of the source",
     "memory": "memory, as the source could not be read",
 }
+Regrets = Mapping[str, np.ndarray]
+"""Regrets of all runs [R] by learner."""
 
 
 class Verdict(NamedTuple):
@@ -56,10 +63,7 @@ class Statement:
             cannot be checked.
         low: lower end of the claimed range.
         high: upper end of the claimed range.
-        reason: why the claim cannot be checked; empty if it can.
-
-    Raises:
-        ValueError: the range is empty or not stated, or a reason is given beside values, or neither is given.
+        reason: why the claim cannot be checked if there are no values.
 
     Example:
         >>> import numpy as np
@@ -74,20 +78,10 @@ class Statement:
     claim: str
     origin: Origin
     quantity: str = ""
-    values: dict[str, np.ndarray] | None = None
+    values: Mapping[str, np.ndarray] | None = None
     low: float = -math.inf
     high: float = math.inf
     reason: str = ""
-
-    def __post_init__(self):
-        check.choice("origin", self.origin, tuple(ORIGINS))
-        if bool(self.values) == bool(self.reason):
-            raise ArgumentError("reason", f"must be given if and only if there are no values (got {self.reason!r})")
-        if self.values:
-            if not self.low < self.high:
-                raise ArgumentError("low", f"must be below high (got {self.low:g} and {self.high:g})")
-            if math.isinf(self.low) and math.isinf(self.high):
-                raise ArgumentError("low", "must be finite if high is infinite (got -inf)")
 
     def judge(self, level: float) -> Verdict:
         """Return the verdict by intervals of this level, and the case that supports the claim least.
@@ -102,10 +96,10 @@ class Statement:
             if verdict == DIFFERS and self.origin == "memory":
                 verdict = NOT_CHECKABLE
             verdicts.append(Verdict(verdict, case, mean, low, high))
-        if not verdicts:
-            return Verdict(NOT_CHECKABLE)
         order = DIFFERS, NOT_CHECKABLE, UNDECIDED, AGREES
-        return min(verdicts, key=lambda verdict: (order.index(verdict.verdict), self._margin(verdict)))
+        return min(
+            verdicts, key=lambda own: (order.index(own.verdict), self._margin(own)), default=Verdict(NOT_CHECKABLE)
+        )
 
     def _margin(self, verdict: Verdict) -> float:
         """Return how far the interval is inside the range; negative outside."""
@@ -128,14 +122,55 @@ def judge_interval(low: float, high: float, range_low: float, range_high: float)
     return DIFFERS if high < range_low or low > range_high else UNDECIDED
 
 
+def read_statements(source: str, values: Mapping[str, Mapping[str, np.ndarray]]) -> list[Statement]:
+    """Return the statements of a source in statements.toml, in its order, with measured numbers by key and case."""
+    entries = tomllib.loads(Path(__file__).with_name("statements.toml").read_text("utf-8"))[source]
+    return [Statement(values=values.get(key), **entry) for key, entry in entries.items()]
+
+
+def play(context: Context, arms: Any, learners: Mapping[str, Any], runs: int, rounds: int, **options: Any) -> Result:
+    """Simulate learners of a stochastic bandit; by default, the comparator is the best arm."""
+    game = jo.Game(arms, jo.Bandit(), loss=jo.losses.ArmLoss(), pseudo=True)
+    return context.simulate(game, learners, n_runs=runs, n_rounds=rounds, **{"comparator": jo.BestArm()} | options)
+
+
+def report(
+    statements: Sequence[Statement], regrets: Table, plot: Callable[[], Any], results: Mapping[str, Result]
+) -> Report:
+    """Return the report of a study: statements with verdicts, regrets, a figure, and the results."""
+    verdicts = statements_table("Statements of the source", statements)
+    sentences = verdict_sentences(verdicts.rows, results)
+    return Report({"statements": verdicts, "regrets": regrets}, {"figure": plot}, sentences, results)
+
+
+def final_regrets(result: Result, t: int | None = None) -> dict[str, np.ndarray]:
+    """Return the regrets of all runs after round t, by default at the horizon, by learner."""
+    at = -1 if t is None else int(np.searchsorted(result.rounds, t))
+    return {name: np.asarray(result.regret[i, :, at]) for i, name in enumerate(result.learners)}
+
+
+def mean_regret(result: Result) -> Estimate:
+    """Return the mean regrets with 95 % intervals, without a warning of skewed runs."""
+    with ignore_skewness_warnings():
+        return result.mean("regret")
+
+
+def regret_rows(result: Result) -> list[dict[str, Any]]:
+    """Return a row for each learner: its regret at the horizon with its interval."""
+    regret = mean_regret(result)
+    return [
+        {"learner": name, "regret": float(regret.mean[i, -1])}
+        | {"regret_low": float(regret.low[i, -1]), "regret_high": float(regret.high[i, -1])}
+        for i, name in enumerate(result.learners)
+    ]
+
+
 def statements_table(title: str, statements: Sequence[Statement]) -> Table:
     """Return the table of the statements with their verdicts; all intervals hold together with probability 0.95."""
     n_intervals = sum(len(statement.values or ()) for statement in statements)
     level = 1.0 - ERROR_RATE / max(n_intervals, 1)
-    columns = (
-        Text("place"), Text("statement"), Text("verdict"),
-        Interval("measured", "measured", format_measured, brackets=True),
-    )  # fmt: skip
+    measured = Interval("measured", "measured", format_measured, brackets=True)
+    columns = Text("place"), Text("statement"), Text("verdict"), measured
     return Table(title, [_row(statement, statement.judge(level)) for statement in statements], columns)
 
 
@@ -150,23 +185,24 @@ def format_measured(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-def verdict_sentences(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return sentences on the numbers of verdicts, on their error rate, and on the origin of the claims."""
+def verdict_sentences(rows: Sequence[Mapping[str, Any]], results: Mapping[str, Result] | None = None) -> list[str]:
+    """Return sentences on the numbers and the error rate of verdicts, the origin of claims, and skewed learners."""
     counts, origins = Counter(row["verdict"] for row in rows), Counter(row["origin"] for row in rows)
-    return [
+    sentences = [
         f"Of {len(rows)} statements: {', '.join(f'{verdict}: {counts[verdict]}' for verdict in VERDICTS)}.",
         f"All intervals hold together with probability {1 - ERROR_RATE:.0%} (skew-corrected, Bonferroni).",
         f"Origin of the claims: {', '.join(f'{ORIGINS[name]} ({origins[name]})' for name in origins)}.",
-        "No number was read from a digitised figure.",
     ]
+    skewed = {name: learners_with_skewed_runs(result, "regret") for name, result in (results or {}).items()}
+    start = "The runs are skewed, and the intervals of tables and figures understate the longer side, of"
+    return sentences + ([f"{start}: {format_places(skewed)}."] if any(skewed.values()) else [])
 
 
 def _row(statement: Statement, verdict: Verdict) -> dict[str, Any]:
     case = f", {verdict.case}" if verdict.case else ""
+    text = f"{statement.claim} {statement.reason}"
     if statement.values:
         text = f"{statement.claim} Measured: {statement.quantity}{case}; claimed: {_format_range(statement)}."
-    else:
-        text = f"{statement.claim} {statement.reason}"
     return {
         "place": statement.place, "statement": text, "verdict": verdict.verdict, "measured": verdict.measured,
         "measured_low": verdict.low, "measured_high": verdict.high, "claimed_low": statement.low,

@@ -6,30 +6,43 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import Field
 
-from benchmarks.papers.published.skewed_runs import mean_regret, skewed_runs_sentences
-from benchmarks.papers.published.statements import Statement, statements_table, verdict_sentences
-from benchmarks.papers.published.tsallis_inf_games import (
-    ADVERSARIAL,
-    EXPONENTIAL,
-    REDUCED,
-    STOCHASTIC,
-    THOMPSON,
-    UCB,
-    WEIGHTED,
-    adversarial_arms,
-    stochastic_arms,
-)
-from jaxonline.comparators import BestArm
-from jaxonline.feedback import Bandit
-from jaxonline.game import Game
-from jaxonline.learners import EXP3, UCB1, BernoulliThompson, TsallisINF
-from jaxonline.losses import ArmLoss
-from jaxonline.results import Result
+import jaxonline as jo
+from benchmarks.papers.published import statements as published
+from benchmarks.papers.published.statements import Statement
+from benchmarks.papers.studies import figures
+from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import Interval, Number, Table, Text
 from jaxonline.study import Context, Report, Study
 
-PLACES = {"text": "Abstract", "memory": "Experiments"}
+REDUCED, WEIGHTED = "Tsallis-INF, RV", "Tsallis-INF, IW"  # reduced variance, importance-weighted
+EXPONENTIAL, UCB, THOMPSON = "EXP3", "UCB1", "Thompson sampling"
+STOCHASTIC, ADVERSARIAL = "stochastic", "adversarial"
+GROWTH = 1.6  # of the phases of the adversary
 SPAN = 8  # growth is measured from T / 8 to T
+STYLES = {
+    REDUCED: (COLOURS[0], "-"), WEIGHTED: (COLOURS[2], "--"), EXPONENTIAL: (COLOURS[4], "-"), UCB: (COLOURS[3], "-"),
+    THOMPSON: (COLOURS[1], "-"),
+}  # fmt: skip
+TITLES = {STOCHASTIC: "Stochastic losses", ADVERSARIAL: "Means that an adversary changes, with a constant gap"}
+COLUMNS = (
+    Text("losses"), Text("learner"), Interval("regret", "regret\n(95 %)", "{:.1f}"),
+    Number("exponent", "growth\nexponent", "{:.2f}"),
+)  # fmt: skip
+
+
+def stochastic_arms(n_arms: int, gap: float) -> jo.environments.BernoulliArms:
+    """Return arms with the mean losses (1 - gap) / 2 and (1 + gap) / 2."""
+    return jo.environments.BernoulliArms([0.5 - gap / 2, *[0.5 + gap / 2] * (n_arms - 1)])
+
+
+def adversarial_arms(n_arms: int, gap: float, n_rounds: int) -> jo.environments.SwitchingArms:
+    """Return arms whose mean losses are 0 and gap in odd phases, 1 - gap and 1 in even phases."""
+    starts, n = [], 0
+    while (start := (starts[-1] if starts else 1) + math.floor(GROWTH**n)) <= n_rounds:
+        starts.append(start)
+        n += 1
+    low, high = ([base, *[base + gap] * (n_arms - 1)] for base in (0.0, 1.0 - gap))
+    return jo.environments.SwitchingArms([low if phase % 2 == 0 else high for phase in range(len(starts) + 1)], starts)
 
 
 class TsallisExperiments(Study):
@@ -48,104 +61,75 @@ class TsallisExperiments(Study):
     def run(self, context: Context) -> Report:
         with context.parts(2) as part:
             results = {name: self.play(part(name), name) for name in (STOCHASTIC, ADVERSARIAL)}
-        verdicts = statements_table("Statements of the paper", self.statements(results))
         rows = [row for name, result in results.items() for row in self.rows(name, result)]
         title = f"{self.runs:,} runs of {self.rounds:,} rounds, K = {self.arms}, gap {self.gap:g}"
-        return Report(
-            {"statements": verdicts, "regrets": Table(title, rows, COLUMNS, group="losses")},
-            {"figure": lambda: self._plot(results)},
-            [*verdict_sentences(verdicts.rows), *skewed_runs_sentences(results)],
-            results,
-        )
+        regrets = Table(title, rows, COLUMNS, group="losses")
+        return published.report(self.statements(results), regrets, lambda: self.plot(results), results)
 
-    def play(self, context: Context, losses: str) -> Result:
+    @property
+    def early(self) -> int:
+        """The round from which growth is measured."""
+        return max(1, self.rounds // SPAN)
+
+    def play(self, context: Context, losses: str) -> jo.Result:
         """Simulate the learners on stochastic or on adversarial losses."""
         learners = {
-            REDUCED: TsallisINF(), WEIGHTED: TsallisINF("importance_weighted"),
-            EXPONENTIAL: EXP3.over_horizon(self.arms, self.rounds), UCB: UCB1(), THOMPSON: BernoulliThompson(),
-        }  # fmt: skip
+            REDUCED: jo.learners.TsallisINF(),
+            WEIGHTED: jo.learners.TsallisINF("importance_weighted"),
+            EXPONENTIAL: jo.learners.EXP3.over_horizon(self.arms, self.rounds),
+            UCB: jo.learners.UCB1(),
+            THOMPSON: jo.learners.BernoulliThompson(),
+        }
         arms: Any = stochastic_arms(self.arms, self.gap)
         if losses == ADVERSARIAL:
             arms = adversarial_arms(self.arms, self.gap, self.rounds)
-        game = Game(arms, Bandit(), loss=ArmLoss(), pseudo=True)
-        span = max(1, self.rounds // SPAN)
         recorded = np.geomspace(max(1, self.rounds / 1000), self.rounds, 40).round().astype(int)
-        return context.simulate(
-            game, learners, n_runs=self.runs, n_rounds=self.rounds, comparator=BestArm(),
-            record_at=sorted({*recorded.tolist(), span, self.rounds}),
-        )  # fmt: skip
+        record_at = sorted({*recorded.tolist(), self.early, self.rounds})
+        return published.play(context, arms, learners, self.runs, self.rounds, record_at=record_at)
 
-    def statements(self, results: dict[str, Result]) -> list[Statement]:
+    def statements(self, results: dict[str, jo.Result]) -> list[Statement]:
         """Return the statements of the paper with the regrets at the horizon and at an eighth of it."""
-        final = {losses: _regrets_at(result, self.rounds) for losses, result in results.items()}
-        early = _regrets_at(results[ADVERSARIAL], max(1, self.rounds // SPAN))
+        final = {losses: published.final_regrets(result, self.rounds) for losses, result in results.items()}
+        early = published.final_regrets(results[ADVERSARIAL], self.early)
         bound = 4 * math.sqrt(self.arms * self.rounds) + 1
-
-        def less(losses: str, second: str, origin: Any, first: str = REDUCED) -> Statement:
-            return Statement(
-                PLACES[origin], f"On {losses} losses {first} has less regret than {second}.", origin,
-                f"difference of the regrets, {first} - {second}", {"": final[losses][first] - final[losses][second]},
-                high=0.0,
-            )  # fmt: skip
 
         def growth(name: str, exponent: float) -> dict[str, np.ndarray]:
             return {name: final[ADVERSARIAL][name] - SPAN**exponent * early[name]}
 
-        return [
-            less(STOCHASTIC, UCB, "text"),
-            less(STOCHASTIC, EXPONENTIAL, "text"),
-            less(STOCHASTIC, WEIGHTED, "memory"),
-            less(STOCHASTIC, REDUCED, "memory", first=THOMPSON),
-            less(ADVERSARIAL, UCB, "text"),
-            less(ADVERSARIAL, THOMPSON, "text"),
-            Statement(
-                "Abstract", "On adversarial losses the regrets of UCB1 and Thompson sampling are almost linear (we "
-                "read: growth exponent at least 0.8).", "text", "R(T) - 8^0.8 R(T/8)",
-                growth(UCB, 0.8) | growth(THOMPSON, 0.8), low=0.0,
-            ),
-            Statement(
-                "Abstract", "On adversarial losses the regret of Tsallis-INF is logarithmic (we check only that it "
-                "grows more slowly than sqrt(T)).", "text", "R(T) - 8^0.5 R(T/8)", growth(REDUCED, 0.5), high=0.0,
-            ),
-            Statement(
-                "Theorem 1", "The regret of Tsallis-INF, IW, is at most 4 sqrt(KT) + 1 on all losses.", "memory",
-                "regret / bound", {losses: runs[WEIGHTED] / bound for losses, runs in final.items()}, high=1.0,
-            ),
-            Statement(
-                PLACES["memory"], "Tsallis-INF has less regret than Broad and EXP3++.", "memory",
-                reason="Broad and EXP3++ are not in this package.",
-            ),
-        ]  # fmt: skip
+        by_place = {
+            f"{losses}-{key}": {"": final[losses][first] - final[losses][second]}
+            for losses, key, first, second in (
+                (STOCHASTIC, "ucb", REDUCED, UCB), (STOCHASTIC, "exp3", REDUCED, EXPONENTIAL),
+                (STOCHASTIC, "weighted", REDUCED, WEIGHTED), (STOCHASTIC, "thompson", THOMPSON, REDUCED),
+                (ADVERSARIAL, "ucb", REDUCED, UCB), (ADVERSARIAL, "thompson", REDUCED, THOMPSON),
+            )
+        }  # fmt: skip
+        return published.read_statements("zimmert", by_place | {
+            "almost-linear": growth(UCB, 0.8) | growth(THOMPSON, 0.8),
+            "logarithmic": growth(REDUCED, 0.5),
+            "bound": {losses: runs[WEIGHTED] / bound for losses, runs in final.items()},
+        })  # fmt: skip
 
-    def rows(self, losses: str, result: Result) -> list[dict[str, Any]]:
+    def rows(self, losses: str, result: jo.Result) -> list[dict[str, Any]]:
         """Return a row for each learner, with its regret and the growth exponent of the mean regret."""
-        regret, early = mean_regret(result), _regrets_at(result, max(1, self.rounds // SPAN))
+        early = published.final_regrets(result, self.early)
         return [
-            {
-                "losses": losses, "learner": name, "regret": float(regret.mean[i, -1]),
-                "regret_low": float(regret.low[i, -1]), "regret_high": float(regret.high[i, -1]),
-                "exponent": _exponent(float(regret.mean[i, -1]), float(early[name].mean())),
-            }
-            for i, name in enumerate(result.learners)
-        ]  # fmt: skip
+            {"losses": losses} | row | {"exponent": _exponent(row["regret"], float(early[row["learner"]].mean()))}
+            for row in published.regret_rows(result)
+        ]
 
-    def _plot(self, results: dict[str, Result]) -> Any:
-        from benchmarks.papers.published.tsallis_inf_figure import plot_tsallis
-
+    def plot(self, results: dict[str, jo.Result]) -> Any:
+        """Draw the regrets with 95 % bands on logarithmic axes; faint lines mark the starts of the phases."""
         title = f"Zimmert and Seldin (2021): K = {self.arms}, gap {self.gap:g}"
-        return plot_tsallis(title, adversarial_arms(self.arms, self.gap, self.rounds).starts.tolist(), results)
-
-
-COLUMNS = (
-    Text("losses"), Text("learner"), Interval("regret", "regret\n(95 %)", "{:.1f}"),
-    Number("exponent", "growth\nexponent", "{:.2f}"),
-)  # fmt: skip
-
-
-def _regrets_at(result: Result, t: int) -> dict[str, np.ndarray]:
-    """Return the regrets of all runs after round t, by learner."""
-    place = int(np.searchsorted(result.rounds, t))
-    return {name: np.asarray(result.regret[i, :, place]) for i, name in enumerate(result.learners)}
+        figure, (both,) = figures.panels(1, 2, (10.5, 4.4), title, sharey=True)
+        for axes, (losses, result) in zip(both, results.items(), strict=True):
+            figures.plot_bands(axes, result.rounds, published.mean_regret(result), result.learners, STYLES)
+            figures.finish(axes, "round", "regret", TITLES[losses], log="xy")
+        for start in adversarial_arms(self.arms, self.gap, self.rounds).starts.tolist():
+            if start >= results[ADVERSARIAL].rounds[0]:
+                both[1].axvline(start, **figures.FAINT)
+        figures.legend(both[0])
+        return figure
 
 
 def _exponent(late: float, early: float) -> float | None:

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import ArrayLike, Float, Int
 from threadpoolctl import threadpool_limits
 
-from benchmarks.papers.engines.attribute_streams import play_streams
+from benchmarks.papers.engines.attributes import play_streams
 from jaxonline._xla.threads import run_parallel
 from jaxonline.learners.attributes import minimise_on_l1_ball
 from jaxonline.numerics.elementwise import exact_products
@@ -276,12 +276,8 @@ def _has_repeats(pairs: np.ndarray) -> np.ndarray:
 # Online: AER, AERR, and gradient descent that sees all pixels
 
 
-class StreamLearner(Protocol):
-    """Function that runs an online learner on streams of rows; returns averages [ends, streams, parameters, 784]."""
-
-    def __call__(
-        self, X: jax.Array, y: jax.Array, rows: np.ndarray, parameters: Pairs, ends: tuple[int, ...]
-    ) -> Float[ArrayLike, "ends S G 784"]: ...
+# Runs an online learner on streams of rows: (X, y, rows, parameters, ends) -> averages [ends, streams, parameters, 784]
+StreamLearner = Callable[[jax.Array, jax.Array, np.ndarray, Pairs, tuple[int, ...]], ArrayLike]
 
 
 def by_streams(split: Split, run_streams: StreamLearner, grid: Pairs) -> TrainedLearner:

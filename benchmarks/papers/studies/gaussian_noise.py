@@ -1,51 +1,76 @@
 """Kernel learners under growing Gaussian noise: Algorithms 1 and 2, and learners on means of copies or clean data.
 
 Instances are on a disc, the target is in the RKHS of the Gaussian kernel exp(-|x - x'|^2), and the loss is the squared
-loss. Algorithm 2 (Paper B, section 6) and Algorithm 1 (Paper A) have unbiased gradient estimates. Learners that use a
-copy or a mean of copies as if it were the instance have biased estimates. Steps are eta / sqrt(t). The eta of every
-learner is chosen from one grid, in separate runs, by losses on clean instances, which no learner sees. The learner
-"Algorithm 1" is also tuned to the true noise. The learner "Algorithm 1, told bounds" knows only bounds on |x|, on the
-noise and on |y|, and its eta is chosen by losses on noisy copies.
+loss. Algorithms 1 and 2 have unbiased gradient estimates. Learners that use a copy or a mean of copies as if it were
+the instance have biased estimates. Steps are eta / sqrt(t). The eta of every learner is chosen from one grid, in
+separate runs, by losses on clean instances, which no learner sees. The learner "Algorithm 1" is also tuned to the true
+noise. The learner "Algorithm 1, told bounds" knows only bounds on |x|, on the noise and on |y|, and its eta is chosen
+by losses on noisy copies.
+
+Sources: Cesa-Bianchi, Shalev-Shwartz and Shamir 2010, distributional assumptions, section 6 (Algorithm 2); the same
+authors 2010, noisy data with kernels (Algorithm 1).
 """
 
 import dataclasses
 import itertools
 import math
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
+import jax
 import numpy as np
 from pydantic import Field, model_validator
 
-from benchmarks.papers.studies.gaussian_noise_figure import plot_gaussian_noise
-from benchmarks.papers.studies.gaussian_noise_problem import (
-    ALGORITHM_1,
-    ALGORITHM_2,
-    BOUND_TUNED,
-    CLEAN,
-    MEANS,
-    NAIVE,
-    NOISY,
-    SEGMENTS_PER_PASS,
-    Problem,
-    standardised,
-)
-from jaxonline.comparators import rkhs_norm
+from benchmarks.papers.claims.surrogates import printed_surrogate_radius
+from benchmarks.papers.studies import figures
+from jaxonline import bounds, estimators, learners
+from jaxonline.comparators import RKHSBall, positive_negative_angle, rkhs_norm
 from jaxonline.comparators.rkhs import gram_matrix
+from jaxonline.environments import DataStream
+from jaxonline.feedback import FullInformation, NoisyCopies, noise
+from jaxonline.game import Entrant, ForwardsToLearner, Game, Specs
 from jaxonline.kernels import Gaussian
+from jaxonline.losses import Squared
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Component
+from jaxonline.results import Result
+from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Interval, Number, Table, Text, pivot
-from jaxonline.study import BestOf, ComparisonResult, Context, Report, Study
-from jaxonline.study.comparison import (
-    format_places,
-    ignore_skewness_warnings,
-    missing_events_sentence,
-    skewness_sentences,
-)
+from jaxonline.results.tuned import Tuned
+from jaxonline.study import BestOf, Comparison, ComparisonResult, Context, Report, Study
+from jaxonline.study.comparison import ignore_skewness_warnings
 from jaxonline.study.study import Names, NotNegative, Positive, Words, load_set, select_by_name
 
-TWO_FEATURES = "Fourier, 2 copies"
+CLEAN, ALGORITHM_1, ALGORITHM_2 = "clean instances", "Algorithm 1", "Algorithm 2"
+BOUND_TUNED, NAIVE, TWO_FEATURES = "Algorithm 1, told bounds", "one copy", "Fourier, 2 copies"
+MEANS = {f"mean of {n} copies": n for n in (2, 5, 20)}
+FOURIER = {  # noise shrinks each mean feature by exp(-|omega|^2 sigma^2 / 2)
+    "Fourier, 1 copy": estimators.NaiveCopy(),
+    TWO_FEATURES: estimators.TwoCopies(),
+    "Fourier, mean of 5": estimators.MeanOfCopies(5),
+}
+NOISY = (ALGORITHM_2, ALGORITHM_1, BOUND_TUNED, NAIVE, *MEANS, *FOURIER)
+UNBIASED_LEARNERS = (CLEAN, ALGORITHM_2, ALGORITHM_1, BOUND_TUNED)
 REAL_SET_LEARNERS = (CLEAN, ALGORITHM_2, ALGORITHM_1, NAIVE, *MEANS, TWO_FEATURES)
+NOISES = (0.0, 0.1, 0.2, 0.3, 0.45, 0.6)
+ETAS = (0.0006, 0.002, 0.006, 0.02, 0.06, 0.2, 0.6, 2.0)
+SEGMENTS_PER_PASS = 32  # of one length, so that they share a program
+STYLES = dict(zip((CLEAN, *NOISY), (
+    ("black", "-"), (COLOURS[0], "-"), (COLOURS[5], "-"), (COLOURS[5], "--"), (COLOURS[3], "-"), (COLOURS[4], "-"),
+    (COLOURS[4], "--"), (COLOURS[4], ":"), (COLOURS[1], ":"), (COLOURS[1], "-"), (COLOURS[1], "--"),
+), strict=True))  # fmt: skip
+COLUMNS = (
+    Text("learner"), Number("rounds", form="{:,}"), Number("queries_per_round", "queries\n/round", "{:.2f}"),
+    Interval("regret", "regret\n(95 %)", "{:,.1f}"), Interval("slope", "slope\n(95 %)", "{:.2f}", brackets=True),
+    Number("bound", form="{:,.0f}"), *EXCLUDED_RUNS_COLUMNS,
+)  # fmt: skip
+CAPTION = (
+    "Steps are chosen in other runs, by losses on clean instances, which no learner sees. Algorithm 1's distributions "
+    "are made for the moments of the copies at this noise, those of 'told bounds' for bounds on |x|, |y|, the noise; "
+    "its step is chosen by losses on noisy copies."
+)
 
 
 class GaussianNoise(Study):
@@ -55,32 +80,22 @@ class GaussianNoise(Study):
     sets are fetched; a set that cannot be fetched is skipped, and the report says so.
     """
 
-    title: ClassVar[str] = (
-        "Algorithms 2 and 1, averages of copies and clean instances as Gaussian noise grows; real data with noise."
-    )
+    title: ClassVar[str] = "Algorithms 2 and 1, means of copies and clean instances as Gaussian noise grows."
     runs: int = Field(24, ge=2, le=1_000_000, description="Runs of each learner.")
     rounds: int = Field(4096, ge=128, le=2**20, multiple_of=4 * SEGMENTS_PER_PASS, description="The horizon.")
     only: Names = Field((), description="Learners, named as in the table; by default all.")
     data: Path | None = Field(None, description="Folder of the real sets, searched before JAXONLINE_DATA.")
     sets: Words = Field(("Airfoil", "Concrete"), description="Real sets.")
-    noises: NotNegative = Field(
-        (0.0, 0.1, 0.2, 0.3, 0.45, 0.6),
-        min_length=1,
-        description="Standard deviations of the noise; Algorithm 2 needs less than width / sqrt(2).",
-    )
+    noises: NotNegative = Field(NOISES, min_length=1, description="Standard deviations, below width / sqrt(2).")
     shown_noise: float = Field(0.3, ge=0, description="The noise with a longer horizon.")
-    etas: Positive = Field(
-        (0.0006, 0.002, 0.006, 0.02, 0.06, 0.2, 0.6, 2.0), min_length=1, description="Candidate steps."
-    )
+    etas: Positive = Field(ETAS, min_length=1, description="Candidate steps.")
     passes: int = Field(5, ge=1, le=1000, description="Passes of Algorithm 1 over the rows.")
     frequencies: int = Field(100, ge=1, le=100_000, description="Frequencies of the Fourier features.")
     width: float = Field(1.0, gt=0, description="Width of the kernel.")
     disc: float = Field(0.5, gt=0, description="Radius of the disc.")
     radius: float = Field(2.0, gt=0, description="Norm of the target and radius of the ball.")
     label_noise: float = Field(0.1, ge=0, description="Noise of the labels.")
-    real_noises: NotNegative = Field(
-        (0.25, 0.5), min_length=1, description="Noises of real sets, in standard deviations of a column."
-    )
+    real_noises: NotNegative = Field((0.25, 0.5), min_length=1, description="Noises of real sets, in deviations.")
     real_width: float = Field(2.0, gt=0, description="Width of the kernel on real sets.")
     real_radius: float = Field(3.0, gt=0, description="Radius of the ball on real sets.")
 
@@ -115,22 +130,15 @@ class GaussianNoise(Study):
         zero |= {data.name: data.regret_of_zero(rows[data.name]) for data in sets}
         comparisons = [*by_noise, *at_one, *itertools.chain.from_iterable(real.values())]
         label = "results/{data}, noise {noise:.3g}, {rounds} rounds"
-        results = {label.format(**compared.labels): compared.result for compared in comparisons}
+        by_label = {"{data} {noise:.3g}, {rounds:,} rounds".format(**own.labels): own for own in comparisons}
         table_rows = [row for compared in comparisons for row in compared.rows()]
-        table = Table("Kernel learners under Gaussian noise", table_rows)
-        biased, limit = better_than_both(at_one[0]), self.width / math.sqrt(2)
-
-        def draw() -> Any:
-            zero_regret, noise = zero["disc"], self.shown_noise
-            return plot_gaussian_noise(by_noise, at_one, zero_regret, biased, shown_noise=noise, limit=limit)
-
         return Report(
-            {"table": table},
-            {"figure": draw},
-            [*self._sentences(problem, at_one, zero), *biased, *_remarks(comparisons), *skipped],
-            results,
+            {"table": Table("Kernel learners under Gaussian noise", table_rows)},
+            {"figure": lambda: self.plot(by_noise, at_one, zero["disc"])},
+            [*self._sentences(problem, at_one, zero), *figures.closing_sentences(by_label), *skipped],
+            {label.format(**compared.labels): compared.result for compared in comparisons},
             {
-                "settings": self._settings(context.seed),
+                "settings": self.model_dump(exclude={"only", "data", "sets"}) | {"seed": context.seed},
                 "geometry": [problem.geometry(noise) for noise in self.noises],
                 "regret_of_zero": zero,
                 "by_noise": [_numbers(compared) for compared in by_noise],
@@ -141,7 +149,7 @@ class GaussianNoise(Study):
             self._tables(by_noise, at_one, real),
         )
 
-    def problem(self, seed: int) -> Problem:
+    def problem(self, seed: int) -> "Problem":
         """Return the problem y = a k(c, x) - a k(-c, x) + noise, x uniform on a disc; the target has norm `radius`."""
         generator = np.random.default_rng(seed)
         distance = self.disc * np.sqrt(generator.uniform(size=self.rounds))
@@ -153,8 +161,8 @@ class GaussianNoise(Study):
         y = gram_matrix(kernel, X, points) @ a + self.label_noise * generator.standard_normal(self.rounds)
         return Problem("disc", X, y, kernel, self.radius, self.noises, self.frequencies, points, a, self.passes)
 
-    def real_set(self, name: str, seed: int) -> Problem:
-        """Load a real data set as a problem, with its rows in random order.
+    def real_set(self, name: str, seed: int) -> "Problem":
+        """Load a real set as a problem, with its rows in random order; y and the columns of sqrt(d) X are standardised.
 
         Raises a ValueError if the set is not in the given `data` or has no surrogate kernel, and an OSError if it
         cannot be fetched.
@@ -163,11 +171,13 @@ class GaussianNoise(Study):
         limit = self.real_width * math.sqrt(X.shape[1] / 2)
         _check_surrogate("real_noises", max(self.real_noises), f"real_width sqrt({X.shape[1]} / 2)", limit)
         order = np.random.default_rng(seed).permutation(len(y))
+        X, y = X[order], y[order]
+        X = (X - X.mean(axis=0)) / X.std(axis=0) / math.sqrt(X.shape[1])
         noises = tuple(noise / math.sqrt(X.shape[1]) for noise in self.real_noises)
-        kernel = Gaussian(self.real_width)
-        return Problem(name, *standardised(X[order], y[order]), kernel, self.real_radius, noises, self.frequencies)
+        kernel, y = Gaussian(self.real_width), (y - y.mean()) / y.std()
+        return Problem(name, X, y, kernel, self.real_radius, noises, self.frequencies)
 
-    def _real_sets(self, seed: int) -> tuple[list[Problem], list[str]]:
+    def _real_sets(self, seed: int) -> tuple[list["Problem"], list[str]]:
         problems, skipped = [], []
         for name in self.sets:
             try:
@@ -175,24 +185,6 @@ class GaussianNoise(Study):
             except OSError as error:
                 skipped.append(f"{name} is skipped: {error}")
         return problems, skipped
-
-    def _settings(self, seed: int) -> dict[str, Any]:
-        fields = (
-            "runs",
-            "rounds",
-            "noises",
-            "shown_noise",
-            "width",
-            "disc",
-            "radius",
-            "label_noise",
-            "etas",
-            "frequencies",
-        )
-        fields += "real_width", "real_radius"
-        settings = self.model_dump(include=set(fields))
-        settings |= {"rounds_by_noise": self.rounds // 4, "passes_of_algorithm_1": self.passes, "seed": seed}
-        return settings | {"real_noises_in_deviations": self.real_noises}
 
     def _tables(
         self, by_noise: list[ComparisonResult], at_one: list[ComparisonResult], real: dict[str, list[ComparisonResult]]
@@ -212,49 +204,77 @@ class GaussianNoise(Study):
             tables.append(_across("regret per round on real sets, one pass", labels, "{:.3f}", per_round=True))
         return tables
 
-    def _sentences(self, problem: Problem, at_one: list[ComparisonResult], zero: dict[str, float]) -> list[str]:
-        """Return sentences on the target's geometry, learners of slope 1/2 or 1, equal queries, and the predictor 0."""
+    def _sentences(self, problem: "Problem", at_one: list[ComparisonResult], zero: dict[str, float]) -> list[str]:
+        """Return sentences on the target's geometry, the predictor 0, equal queries, and better biased learners."""
         geometry, result = problem.geometry(self.shown_noise), at_one[0].result
-        growths, rounds = result.growth(at_one[0].growth_from), at_one[0].slope_rounds
-        root = [name for name, growth in growths.items() if growth.low <= 0.5]
-        line = [name for name, growth in growths.items() if growth.low <= 1.0 <= growth.high]
         zeros = ", ".join(f"{name} {regret:,.0f}" for name, regret in zero.items())
         sentences = [
             f"Target: beta = {math.degrees(geometry['angle']):.0f} degrees; at noise {geometry['noise']:g} "
             f"R = {geometry['constant']:.3f} and W = {geometry['W']:.3f} ({geometry['W_sharp']:.3f} by the angle, "
             f"{geometry['W_printed']:.3f} as printed).",
-            f"Slope compatible with at most 1/2 over {rounds}: {', '.join(root) or 'none'}.",
-            f"Slope compatible with 1 over {rounds}: {', '.join(line) or 'none'}.",
             f"Regret of the predictor 0: {zeros}.",
         ]
         if {ALGORITHM_2, "mean of 2 copies"} <= set(result.learners):
             pair = result.paired_difference(ALGORITHM_2, "mean of 2 copies")
             ends = f"{pair.mean[-1]:.1f} [{pair.low[-1]:.1f}, {pair.high[-1]:.1f}]"
-            difference = f"At two queries a round, Algorithm 2's regret minus that of the mean of 2 copies: {ends}."
-            sentences.insert(3, difference)
+            sentences.append(
+                f"At two queries a round, Algorithm 2's regret minus that of the mean of 2 copies: {ends}."
+            )
         risks = at_one[-1].result.meta["overflow_probability"]
         if risks.get(ALGORITHM_1):
             sentences.append(f"Algorithm 1 runs out of storage with probability {risks[ALGORITHM_1]:.1g} in a run.")
-        return sentences
+        return sentences + better_than_both(at_one[0])
 
+    @ignore_skewness_warnings()
+    def plot(self, by_noise: Sequence[ComparisonResult], at_one: Sequence[ComparisonResult], zero: float) -> Any:
+        """Plot regret against the noise, regret and bounds (thin) against rounds at one noise, and slopes.
 
-COLUMNS = (
-    Text("learner"),
-    Number("rounds", form="{:,}"),
-    Number("queries_per_round", "queries\n/round", "{:.2f}"),
-    Interval("regret", "regret\n(95 %)", "{:,.1f}"),
-    Interval("slope", "slope\n(95 %)", "{:.2f}", brackets=True),
-    Number("bound", form="{:,.0f}"),
-    *EXCLUDED_RUNS_COLUMNS,
-)
-
-
-CAPTION = (
-    "Steps are chosen in other runs, by losses on clean instances, which no learner sees. Algorithm 1's distributions "
-    "are made for the moments of the copies at this noise, those of 'told bounds' for bounds on |x|, |y|, the noise; "
-    "its step is chosen by losses on noisy copies."
-)
-UNBIASED_LEARNERS = (CLEAN, ALGORITHM_2, ALGORITHM_1, BOUND_TUNED)
+        `zero` is the regret of the predictor 0 after the rounds of `by_noise`.
+        """
+        title = (
+            f"Gaussian kernel, squared loss, Gaussian noise, {len(at_one[0].result.runs)} runs, 95 % intervals (b: "
+            "bands that are simultaneous over rounds)\nSteps are chosen by losses on clean instances, for 'told bounds'"
+            " on noisy copies. Algorithm 1 is tuned to the true noise, 'told bounds' to the largest of (a)"
+        )
+        figure, ((left, middle, right),) = figures.panels(1, 3, (15.0, 5.6), title)
+        rows = [row for own in by_noise for row in own.rows()]
+        for name, (colour, line) in STYLES.items():
+            own = [row for row in rows if row["learner"] == name]
+            if own and name == CLEAN:
+                left.axhline(own[0]["regret"], color=colour, lw=1.2)
+            elif own:
+                figures.plot_rows(left, own, "noise", "regret", color=colour, ls=line)
+        left.axhline(zero, label="predictor 0", **figures.ZERO)
+        limit = self.width / math.sqrt(2)
+        left.axvline(limit, color="0.5", lw=1.0, label="no surrogate kernel beyond")
+        by_name = {name: own for own in at_one for name in own.result.learners}  # at the longest horizon
+        for name in (name for name in STYLES if name in by_name):
+            result, bound = by_name[name].result, by_name[name].bounds.get(name)
+            figures.plot_bands(middle, result.rounds, result.select(name).bands(), [name], STYLES, alpha=0.18)
+            if bound is not None:
+                middle.plot(result.rounds, bound, color=STYLES[name][0], lw=0.7)
+        ends, height = np.array([at_one[0].result.rounds[1], at_one[-1].result.rounds[-1]]), 0.45
+        height *= np.nanmin(np.abs(at_one[0].result.mean().mean[:, 1]))
+        for slope in (0.5, 1.0):
+            middle.plot(ends, height * (ends / ends[0]) ** slope, **figures.FAINT)
+            right.axvline(slope, **figures.FAINT)
+        slopes = sorted(at_one[0].rows(), key=lambda row: list(STYLES).index(row["learner"]))
+        for i, row in enumerate(slopes):
+            colour, line = STYLES[row["learner"]]
+            right.plot([row["slope_low"], row["slope_high"]], [i, i], color=colour, ls=line, lw=2)
+            right.plot(row["slope"], i, "o", color=colour, ms=6)
+        noise = "noise (standard deviation of a coordinate)"
+        figures.finish(left, noise, "regret", f"(a) after {by_noise[0].result.rounds[-1]:,} rounds, as the noise grows")
+        left.set_yscale("log")
+        figures.finish(middle, "round", "regret", f"(b) noise {self.shown_noise:g}; thin: bounds; slopes 1/2, 1", "xy")
+        slope_title = f"(c) slopes at noise {self.shown_noise:g}, {at_one[0].slope_rounds}"
+        figures.finish(right, "slope of log regret against log rounds", title=slope_title)
+        right.set_yticks(range(len(slopes)), [row["learner"] for row in slopes], fontsize=8)
+        right.invert_yaxis()
+        right.set_xlim(-0.1, 1.2)
+        figures.legend(left, loc="lower right")
+        figures.legend_below(figure, middle, 6)
+        return figure
 
 
 def better_than_both(compared: ComparisonResult) -> list[str]:
@@ -272,17 +292,6 @@ def better_than_both(compared: ComparisonResult) -> list[str]:
         return []
     setting = f"noise {compared.labels['noise']:g}, {result.rounds[-1]:,} rounds"
     return [f"Biased learners with less regret than Algorithms 1 and 2 ({setting}): {'; '.join(better)}."]
-
-
-def _remarks(comparisons: list[ComparisonResult]) -> list[str]:
-    label = "{data} {noise:.3g}, {rounds:,} rounds"
-    by_label = {label.format(**compared.labels): compared for compared in comparisons}
-    edge = format_places({label: compared.at_edge for label, compared in by_label.items()})
-    return [
-        f"The step is at the edge of the candidates, and a better one may lie beyond, for: {edge}.",
-        *skewness_sentences(by_label),
-        missing_events_sentence(by_label),
-    ]
 
 
 def _check_surrogate(name: str, noise: float, formula: str, limit: float) -> None:
@@ -308,3 +317,225 @@ def _across(title: str, comparisons: dict[str, ComparisonResult], form: str, per
     wide = pivot(rows, "learner", labels, "regret")
     wide.sort(key=lambda row: (CLEAN, *NOISY).index(row["learner"]))
     return Table(title, wide, (Text("learner"), *(Interval(label, form=form) for label in comparisons)))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The problem, its learners, and their regret bounds
+
+
+@struct
+class OnCopies(ForwardsToLearner):
+    """A learner that predicts on a noisy copy of the instance, so that its losses are those on noisy copies."""
+
+    learner: Annotated[Any, Component("learner")]
+    noise: noise.AnyNoise
+
+    def init(self, key: Any, specs: Specs) -> Any:
+        """Return the state of the learner."""
+        return self.learner.init(key, specs)
+
+    def predict(self, key: Any, state: Any, x: Any) -> Any:
+        """Predict on an own copy, which the oracle does not return; noise here is the same in all rounds."""
+        copy = x + self.noise.sample(jax.random.fold_in(key, 0), jax.numpy.int32(1), x)
+        return self.learner.predict(key, state, copy)
+
+    def update(self, key: Any, state: Any, oracle: Any) -> tuple[Any, Any]:
+        """Learn as the learner does."""
+        return self.learner.update(key, state, oracle)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Problem:
+    """A data set with a kernel, a comparator ball, and noise levels."""
+
+    name: str
+    X: np.ndarray  # instances [n, d], one a round, the same in every run and pass
+    y: np.ndarray  # targets [n]
+    kernel: Gaussian  # of the learners and of the comparator
+    radius: float  # of the comparator's ball
+    noises: tuple[float, ...]  # standard deviations of each coordinate of a copy
+    frequencies: int = 100  # of the Fourier features
+    points: np.ndarray | None = None  # x_i of the target sum a_i k(x_i, .), if it is known
+    coefficients: np.ndarray | None = None  # a_i
+    passes: int = 1  # over the rows, for learners that do not store a point per round
+
+    def run(
+        self, context: Context, noise_std: float, names: Sequence[str], tune: BestOf | Mapping[str, float], *,
+        n_runs: int, n_rounds: int,
+    ) -> ComparisonResult:  # fmt: skip
+        """Run the named learners (of `CLEAN` and `NOISY`) against the best predictor of the ball on clean data.
+
+        Steps are chosen by losses on clean instances, which no learner sees; the step of `BOUND_TUNED` is chosen by
+        losses on noisy copies. All noises and horizons use the same compiled programs. `n_rounds` is at most the number
+        of rows, or a multiple of the number of rows for learners that do not store a point per round. `tune` is the eta
+        of each learner, or the search for eta. Raises a ValueError if the rounds end within the second or a later pass,
+        or if no surrogate kernel exists for the noise.
+        """
+        rounds = np.array(self._record_at(n_rounds))
+        best, known = self.best_losses(rounds), self.points is not None
+        makers = self.makers(noise_std)
+        better = self.target_losses(rounds) - best if known else 0.0  # bounds are against the target
+        theorems = self.theorems(noise_std, n_rounds) if known else {}
+        game = Game(DataStream(self.X, self.y), NoisyCopies(noise.gaussian(noise_std**2)))
+        comparison = Comparison(
+            game,
+            {name: makers[name] for name in names},
+            lambda _: best,
+            {
+                name: lambda eta, t, bound=bound: bound.inverse_sqrt_step(eta, t) + better
+                for name, bound in theorems.items()
+                if name in names
+            },
+            {name: tune[name] for name in names} if isinstance(tune, Mapping) else tune,
+            {"data": self.name, "noise": noise_std, "rounds": n_rounds},
+            growth_start=1 / 2,
+        )
+        sizes = {"n_runs": n_runs, "record_at": self._record_at}
+        if not isinstance(tune, BestOf) or BOUND_TUNED not in names:
+            return comparison.run(context, n_rounds=n_rounds, **sizes)
+        clean: dict[str, Any] = {name: makers[name] for name in names if name != BOUND_TUNED}
+        on_copies = {BOUND_TUNED: lambda step: OnCopies(makers[BOUND_TUNED](step), noise.gaussian(noise_std**2))}
+
+        def pilot(context: Context, learners: Any, rounds: int) -> Result:
+            sizes = {"n_runs": n_runs, "n_rounds": rounds, "record_at": self._record_at(rounds)}
+            return context.simulate(game, learners, **sizes)
+
+        with context.parts(3) as part:
+            tuned: dict[str, Tuned] = {}
+            for instances, pilots in (("clean instances", clean), ("noisy copies", on_copies)):
+                if pilots:
+                    tuned |= tune.choose(pilot, pilots, part(f"steps by losses on {instances}"), n_rounds)
+            etas = {name: search.choice["eta"] for name, search in tuned.items()}
+            result = dataclasses.replace(comparison, tune=etas).run(part("best"), n_rounds=n_rounds, **sizes)
+        return result._replace(at_edge=tune.at_edge(etas), tuned=tuned)
+
+    def makers(self, noise_std: float) -> dict[str, Callable[[Any], Any]]:
+        """Return, for `CLEAN` and every name in `NOISY`, a function that makes the learner with a step size.
+
+        The learner `ALGORITHM_2` knows the covariance of the noise. The learner `ALGORITHM_1` knows the means over the
+        rows of E|x~|^2 and of E<x~, x~'>^2 at this noise (x~ is a noisy copy); its distributions of the numbers of
+        copies are optimised for these moments. The learner `BOUND_TUNED` knows bounds on |x|, on |y| and on the noise
+        (the largest of `noises`); its distributions are the same at all noise levels. Other learners know nothing about
+        the noise. Learners have storage for one pass over the rows, and Algorithm 1 for `passes` passes. Raises a
+        ValueError if no surrogate kernel exists for the noise.
+        """
+        kernel, radius, (n_points, d) = self.kernel, self.radius, self.X.shape
+        surrogate, ball = self._surrogate(noise_std), self._surrogate_ball(noise_std)
+        estimates, bounded = self._estimators(*self._mean_moments(noise_std)), self._estimators(self._moment_bound())
+        storage, bounded_storage = (
+            learners.Storage.for_horizon(*own, d, self.passes * n_points)
+            for own in (self._estimators(*self._mean_moments(max(self.noises))), bounded)
+        )
+        features = estimators.FourierFeatures.draw(jax.random.key(0), kernel, d, self.frequencies)
+
+        def points(estimator: Any) -> Callable[[Any], Any]:
+            return lambda step: learners.KernelGradient(kernel, estimator, step, n_points, radius)
+
+        def fourier(estimator: Any) -> Callable[[Any], Any]:
+            return lambda step: learners.WithFeatures(learners.GradientLearner(estimator, step, radius), features)
+
+        clean = points(estimators.FullGradient())
+        return {
+            CLEAN: lambda step: Entrant(clean(step), FullInformation()),
+            ALGORITHM_2: lambda step: learners.SurrogateKernel(surrogate, step, n_points, ball),
+            ALGORITHM_1: lambda step: learners.NoisyKernel(*estimates, step, radius, storage),
+            BOUND_TUNED: lambda step: learners.NoisyKernel(*bounded, step, radius, bounded_storage),
+            NAIVE: points(estimators.NaiveCopy()),
+            **{name: points(estimators.MeanOfCopies(n)) for name, n in MEANS.items()},
+            **{name: fourier(estimator) for name, estimator in FOURIER.items()},
+        }
+
+    def theorems(self, noise_std: float, n_rounds: int) -> dict[str, bounds.RegretBound]:
+        """Return bounds on the regret to the target: Paper B's Theorem 3, Paper A's Theorem 4 with exact moments."""
+        y_bound, R = float(np.abs(self.y).max()), float(self._surrogate(noise_std).constant())
+        moments, pairs = (float(values.max()) for values in self._copy_moments(noise_std))
+        own, limit = self._estimators(*self._mean_moments(noise_std)), self._moment_bound()
+        return {
+            ALGORITHM_2: bounds.surrogate_kernel(self._surrogate_ball(noise_std), R, y_bound, n_rounds),
+            ALGORITHM_1: bounds.noisy_kernel(*own, self.radius, moments, n_rounds, y_bound, pairs),
+            BOUND_TUNED: bounds.noisy_kernel(*self._estimators(limit), self.radius, limit, n_rounds, y_bound),
+        }
+
+    def geometry(self, noise_std: float) -> dict[str, float]:
+        """Return the target's geometry in the RKHS of the surrogate kernel, on which Theorem 3 of Paper B depends.
+
+        Returns:
+            A dictionary with the noise, the angle beta in radians (`angle`), the constant R (`constant`), the target's
+                norm `W`, which is the radius of Algorithm 2, and two norms computed from the angle alone: `W_sharp`
+                (Lemmas 5, 6 and 9) and `W_printed` (as printed in Paper B).
+        """
+        R, W = float(self._surrogate(noise_std).constant()), self._surrogate_ball(noise_std)
+        angle = positive_negative_angle(self.kernel, *self._target())
+        forms = {"W_sharp": bounds.surrogate_radius, "W_printed": printed_surrogate_radius}
+        by_angle = {name: form(self.radius, R, angle) for name, form in forms.items()}
+        return {"noise": noise_std, "angle": angle, "constant": R, "W": W} | by_angle
+
+    def best_losses(self, rounds: np.ndarray) -> np.ndarray:
+        """Return losses of the best predictor of the ball in hindsight, in the first pass and at ends of passes."""
+        n = len(self.y)
+        own = np.unique(np.minimum(rounds, n))
+        losses = RKHSBall(self.kernel, self.radius).best_losses(self.X[: own[-1]], self.y[: own[-1]], own)
+        table = dict(zip(own.tolist(), losses.tolist(), strict=True))
+        return np.array([table[min(t, n)] * max(1, t // n) for t in rounds.tolist()])
+
+    def target_losses(self, rounds: np.ndarray) -> np.ndarray:
+        """Return the target's cumulative loss after each of `rounds`, over as many passes as needed."""
+        points, coefficients = self._target()
+        errors = gram_matrix(self.kernel, self.X, points) @ coefficients - self.y
+        losses, n = np.concatenate([[0.0], np.cumsum(errors**2)]), len(errors)
+        return np.array([losses[n] * (t // n) + losses[t % n] for t in rounds.tolist()])
+
+    def regret_of_zero(self, n_rounds: int) -> float:
+        """Return the regret of the predictor 0 after `n_rounds` rounds, which must be in the first pass."""
+        return float((self.y[:n_rounds] ** 2).sum() - self.best_losses(np.array([n_rounds]))[0])
+
+    def _record_at(self, n_rounds: int) -> list[int]:
+        """Return recorded rounds: about ten in the first pass (multiples of a 32nd of the rows), and ends of passes."""
+        n_rows = len(self.y)
+        if n_rounds > n_rows and n_rounds % n_rows:
+            raise ArgumentError("n_rounds", f"must be a multiple of the {n_rows} rows (got {n_rounds})")
+        first = min(n_rounds, n_rows)
+        segment = min(max(n_rows // SEGMENTS_PER_PASS, 1), first)
+        within = segment * np.round(np.geomspace(1, first // segment, 11)).astype(int)
+        passes = n_rows * np.round(np.geomspace(1, max(n_rounds // n_rows, 1), 8)).astype(int)
+        return np.unique([segment, *within[:-1], *(passes if n_rounds > n_rows else ()), n_rounds]).tolist()
+
+    def _target(self) -> tuple[np.ndarray, np.ndarray]:
+        assert self.points is not None
+        assert self.coefficients is not None
+        return self.points, self.coefficients
+
+    def _surrogate(self, noise_std: float) -> estimators.Surrogate:
+        return estimators.Surrogate(self.kernel, noise_std**2, dimension=self.X.shape[1])
+
+    def _surrogate_ball(self, noise_std: float) -> float:
+        """Return the radius W: the target's norm; without a target, an upper bound for coefficients of equal sign."""
+        surrogate = self._surrogate(noise_std)
+        if self.points is None:
+            return self.radius * float(surrogate.constant())
+        return rkhs_norm(surrogate, *self._target())
+
+    def _copy_moments(self, noise_std: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the moments E|x~|^2 and E<x~, x~'>^2 of noisy copies x~, x~' of every row [n]."""
+        squares, d = (self.X**2).sum(axis=1), self.X.shape[1]
+        return squares + d * noise_std**2, squares**2 + 2 * squares * noise_std**2 + d * noise_std**4
+
+    def _mean_moments(self, noise_std: float) -> tuple[float, float]:
+        """Return the means of `_copy_moments` over the rows, which the learner `ALGORITHM_1` knows."""
+        moments, pairs = (float(values.mean()) for values in self._copy_moments(noise_std))
+        return moments, pairs
+
+    def _moment_bound(self) -> float:
+        """Return an upper bound on E|x~|^2 for all noises and rows, which the learner `BOUND_TUNED` knows."""
+        return float(self._copy_moments(max(self.noises))[0].max())
+
+    def _estimators(
+        self, moments: float, pairs: float | None = None
+    ) -> tuple[estimators.GaussianFeatureMap, estimators.GradientLength]:
+        """Return the estimators of Algorithm 1 with the best distributions for these moments, padded to one shape."""
+        best: Any = estimators.best_feature_map(self.kernel, moments, pairs)
+        laws = [np.asarray(law.probabilities) for law in (best.law, best.pair_law)]
+        padded = [estimators.FiniteDistribution(np.pad(law, (0, max(64 - len(law), 0)))) for law in laws]
+        feature_map = estimators.GaussianFeatureMap(self.kernel, *padded)
+        factors = bounds.factor_moment(self.radius, feature_map.second_moment(moments, pairs), np.abs(self.y).max())
+        return feature_map, estimators.GradientLength.for_loss(Squared(), estimators.minimum_variance, factors)

@@ -1,4 +1,4 @@
-"""One noisy copy is not enough: simulation of jaxonline's learners in both worlds of Paper A's Theorem 3.
+"""One noisy copy is not enough: simulation of jaxonline's learners in both worlds of Theorem 3.
 
 In the world without noise, instances are 3e or -e; in the world with noise, instances are e, and a noisy copy is 3e or
 -e. A learner that takes one copy per round and does not know the noise has the same distribution of plays in both
@@ -19,12 +19,12 @@ import optax
 from jaxtyping import Array, Float, Key
 from pydantic import Field
 
-from benchmarks.papers.claims import PrintedKnownCovariance
-from benchmarks.papers.studies.impossibility_figure import plot_impossibility
+from benchmarks.papers.claims.noise import PrintedKnownCovariance
+from benchmarks.papers.studies import figures
 from jaxonline import estimators, kernels, learners, losses
 from jaxonline.comparators import L2Ball
 from jaxonline.environments import DataStream
-from jaxonline.environments.adversaries import indistinguishable_pair, unavoidable_regret
+from jaxonline.environments.adversaries import NOISELESS_MULTIPLES, indistinguishable_pair, unavoidable_regret
 from jaxonline.estimators import NaiveCopy
 from jaxonline.game import Entrant, Game, play
 from jaxonline.learners import InverseSqrt
@@ -33,7 +33,7 @@ from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Interval, Number, Table, Text
 from jaxonline.results.statistics import Growth, difference_of_means
 from jaxonline.study import Comparison, ComparisonResult, Context, Report, Study
-from jaxonline.study.comparison import ignore_skewness_warnings, missing_events_sentence, skewness_sentences
+from jaxonline.study.comparison import ignore_skewness_warnings
 from jaxonline.study.study import Names, select_by_name
 
 SECOND_MOMENT = 5.0  # of a copy
@@ -50,6 +50,7 @@ _COMPARED = "one copy", "two copies"  # learners whose hypotheses are compared b
 _BLOCK_RUNS = 128  # two blocks for the default number of runs, one for each of two cores
 _SEGMENTS = 80  # of the horizon; recorded rounds are ends of segments
 _ADAM = optax.adam(1.0)
+MARKERS = "ovs^D<P>X"  # of learners in the plane of the two regrets
 
 
 class Impossibility(Study):
@@ -58,16 +59,12 @@ class Impossibility(Study):
     Only learners of the kind `COVARIANCE_KNOWN` have a feedback that reveals the covariance of the noise.
     """
 
-    title: ClassVar[str] = (
-        "Two worlds that one noisy copy cannot distinguish: linear regret in one of them, but not with two copies."
-    )
+    title: ClassVar[str] = "Two worlds that one noisy copy cannot distinguish: one copy against two copies."
     runs: int = Field(256, ge=2, le=1_000_000, description="Runs of each learner in each world.")
     rounds: int = Field(3000, ge=16, le=100_000_000, description="The horizon.")
     only: Names = Field((), description="Learners, named as in the table; by default all.")
     radius: float = Field(2.0, gt=1, description="Radius of the balls of learners and comparator.")
-    alike_rounds: int = Field(
-        400, ge=1, le=100_000_000, description="Rounds after which hypotheses are compared between the worlds."
-    )
+    alike_rounds: int = Field(400, ge=1, le=100_000_000, description="Rounds before hypotheses are compared.")
 
     @ignore_skewness_warnings()
     def run(self, context: Context) -> Report:
@@ -76,18 +73,14 @@ class Impossibility(Study):
         options = {"record_at": record_at, "block_size": min(_BLOCK_RUNS, self.runs)}
         games, informed_games = _as_one_program(False), _as_one_program(True)
         worlds, alike, kinds = {}, {}, {}
-        with (
-            jax.numpy_dtype_promotion("standard"),  # parts of optax fail under stricter rules
-            warnings.catch_warnings(),
-            context.parts(2) as part,
-        ):
+        standard = jax.numpy_dtype_promotion("standard")  # parts of optax fail under stricter rules
+        with standard, warnings.catch_warnings(), context.parts(2) as part:
             warnings.filterwarnings("ignore", "the loss of the game is")  # intended: see `entries`
             for world, game, informed_game in zip(WORLDS, games, informed_games, strict=True):
                 entries = select_by_name("only", self.only, self.entries(informed_game.feedback))
                 kinds = {name: kind for name, (kind, _) in entries.items()}
-                comparison = Comparison(
-                    game, {name: entry for name, (_, entry) in entries.items()}, L2Ball(self.radius)
-                )
+                own = {name: entry for name, (_, entry) in entries.items()}
+                comparison = Comparison(game, own, L2Ball(self.radius))
                 worlds[world] = comparison.run(part(world), n_runs=self.runs, n_rounds=self.rounds, **options)
             for name in _COMPARED:
                 if name in kinds:
@@ -100,12 +93,11 @@ class Impossibility(Study):
         results = {world: compared.result for world, compared in worlds.items()}
         return Report(
             {"table": Table(title, rows)},
-            {"figure": lambda: plot_impossibility(results, kinds, KIND_COLOURS, unavoidable, OTHER)},
+            {"figure": lambda: plot_impossibility(worlds, rows, unavoidable)},
             [
                 RULE,
                 *(_sentence(name, test) for name, test in alike.items()),
-                *skewness_sentences({world.replace("_", " "): compared for world, compared in worlds.items()}),
-                missing_events_sentence({world.replace("_", " "): compared for world, compared in worlds.items()}),
+                *figures.closing_sentences({name.replace("_", " "): own for name, own in worlds.items()}, tuned=False),
             ],
             results,
             {
@@ -130,20 +122,15 @@ class Impossibility(Study):
             return learners.GradientLearner(estimator, **{"step_size": InverseSqrt(eta), "radius": radius, **options})
 
         def kernel(kernel: Any, radius: float | None) -> learners.KernelGradient:
-            return learners.KernelGradient(
-                kernel, NaiveCopy(), step_size=InverseSqrt(0.05), n_rounds=n_rounds, radius=radius
-            )
-
-        def gradient_informed(estimator: Any) -> Entrant:
-            return Entrant(gradient(estimator), informed)
+            return learners.KernelGradient(kernel, NaiveCopy(), InverseSqrt(0.05), n_rounds, radius)
 
         feature_map = estimators.DotProductFeatureMap(kernels.Linear(), estimators.FiniteDistribution([0.0, 1.0]))
         factor = (radius * SECOND_MOMENT**0.5 + 1.0) ** 2  # bounds E (<w, x~> - 1)^2
         length = estimators.GradientLength.for_loss(losses.Squared(), estimators.Geometric(2.0), second_moment=factor)
         storage = learners.Storage.for_horizon(feature_map, length, dimension=1, n_rounds=n_rounds)
-        features = estimators.FourierFeatures.draw(
-            jax.random.key(0), kernels.Gaussian(2.0), dimension=1, n_frequencies=400
-        )
+        algorithm_1 = learners.NoisyKernel(feature_map, length, InverseSqrt(0.025), radius, storage)
+        features = estimators.FourierFeatures.draw(jax.random.key(0), kernels.Gaussian(2.0), 1, 400)
+        fourier = learners.WithFeatures(gradient(NaiveCopy(), 0.3, radius=None), features)
         constant = learners.Constant.over_horizon(0.2, n_rounds)
         return {
             "one copy": (ONE, gradient(NaiveCopy())),
@@ -155,22 +142,16 @@ class Impossibility(Study):
             "one copy, exponential loss": (ONE, gradient(NaiveCopy(losses.Exponential()))),
             "one copy, hinge loss": (ONE, gradient(NaiveCopy(losses.SmoothedHinge(1.0)), 0.1)),
             "one copy, logistic loss": (ONE, gradient(NaiveCopy(losses.Logistic()), 0.3)),
-            "covariance told": (COVARIANCE_KNOWN, gradient_informed(estimators.KnownCovariance())),
-            "told, as printed": (COVARIANCE_KNOWN, gradient_informed(PrintedKnownCovariance())),
+            "covariance told": (COVARIANCE_KNOWN, Entrant(gradient(estimators.KnownCovariance()), informed)),
+            "told, as printed": (COVARIANCE_KNOWN, Entrant(gradient(PrintedKnownCovariance()), informed)),
             "two copies": (TWO, gradient(estimators.TwoCopies())),
             "two copies, averaged": (TWO, gradient(estimators.TwoCopies(), hypothesis="average")),
-            "Algorithm 1, linear kernel": (
-                TWO,
-                learners.NoisyKernel(feature_map, length, InverseSqrt(0.025), radius, storage),
-            ),
+            "Algorithm 1, linear kernel": (TWO, algorithm_1),
             "mean of 2 copies": (MEAN, gradient(estimators.MeanOfCopies(2))),
             "mean of 5 copies": (MEAN, gradient(estimators.MeanOfCopies(5))),
             "mean of 20 copies": (MEAN, gradient(estimators.MeanOfCopies(20))),
             "one copy, affine kernel": (OTHER, kernel(kernels.Inhomogeneous(1), None)),
-            "one copy, Fourier features": (
-                OTHER,
-                learners.WithFeatures(gradient(NaiveCopy(), 0.3, radius=None), features),
-            ),
+            "one copy, Fourier features": (OTHER, fourier),
         }
 
 
@@ -237,11 +218,8 @@ def _rows(worlds: Mapping[str, ComparisonResult], kinds: Mapping[str, str], unav
         name = pair[0]["learner"]
         larger = max(WORLDS, key=lambda world: by_world[world]["regret"])
         horizon = int(worlds[larger].result.rounds[-1])
-        row: dict[str, Any] = {
-            "learner": name,
-            "kind": kinds[name],
-            "copies_per_round": by_world[larger]["queries_per_round"],
-        }
+        copies = by_world[larger]["queries_per_round"]
+        row: dict[str, Any] = {"learner": name, "kind": kinds[name], "copies_per_round": copies}
         for column, world in (*((world, world) for world in WORLDS), ("larger", larger)):
             row[column] = by_world[world]["regret"] / horizon
             row |= {f"{column}_{end}": by_world[world][end] / horizon for end in ("low", "high")}
@@ -255,18 +233,75 @@ def _rows(worlds: Mapping[str, ComparisonResult], kinds: Mapping[str, str], unav
 
 
 REGRETS = (
-    Text("learner"),
-    Number("copies_per_round", "copies", "{:.3g}"),
-    *(Interval(world, world.replace("_", " "), "{:.3f}") for world in WORLDS),
-    Number("larger", form="{:.3f}"),
+    Text("learner"), Number("copies_per_round", "copies", "{:.3g}"),
+    *(Interval(world, world.replace("_", " "), "{:.3f}") for world in WORLDS), Number("larger", form="{:.3f}"),
     *EXCLUDED_RUNS_COLUMNS,
-)
+)  # fmt: skip
 GROWTHS = (
-    Text("learner"),
-    Number("unavoidable", "bound", "{:.3f}"),
-    *(Interval(f"{world}_slope", world.replace("_", "\n"), "{:.2f}") for world in WORLDS),
-    Text("verdict"),
-)
+    Text("learner"), Number("unavoidable", "bound", "{:.3f}"),
+    *(Interval(f"{world}_slope", world.replace("_", "\n"), "{:.2f}") for world in WORLDS), Text("verdict"),
+)  # fmt: skip
+
+
+@ignore_skewness_warnings()
+def plot_impossibility(
+    worlds: Mapping[str, ComparisonResult], rows: Sequence[Mapping[str, Any]], unavoidable: float
+) -> Any:
+    """Plot regret against rounds in both worlds, final regrets, and the regrets that one copy cannot reach."""
+    first = worlds[WORLDS[0]].result
+    title = (
+        "Two worlds in which one noisy copy has the same distribution: regret against linear predictors, "
+        f"{len(first.runs):,} runs of {first.rounds[-1]:,} rounds\n95 % intervals; above, bands that are simultaneous "
+        "over rounds"
+    )
+    figure, panels = figures.panels(2, 2, (14.5, 11.0), title)
+    above, (dots, plane) = panels
+    colours = {row["learner"]: KIND_COLOURS[row["kind"]] for row in rows}
+    rounds = np.asarray(first.rounds, float)
+    titles = "without noise: x is 3e or -e, and so is every copy", "with noise: x is e, a copy of it is 3e or -e"
+    for axes, title, world in zip(above, titles, WORLDS, strict=True):
+        bands = worlds[world].result.bands()
+        bands = bands._replace(**{  # a logarithmic axis has no regrets of 0 or less
+            end: np.where(getattr(bands, end) > 0, getattr(bands, end), np.nan) for end in ("mean", "low", "high")
+        })  # fmt: skip
+        styles = {name: (colour, "-") for name, colour in colours.items()}
+        figures.plot_bands(axes, rounds, bands, colours, styles, label=None, alpha=0.2)
+        axes.plot(rounds, unavoidable * rounds, "k--", lw=1.3, label=f"unavoidable in one world: {unavoidable:.3f} t")
+        axes.plot(rounds, unavoidable * np.sqrt(rounds * rounds[0]), label="slope 1/2", **figures.FAINT)
+        figures.finish(axes, "round", "regret", title, log="xy")
+    for kind in dict.fromkeys(row["kind"] for row in rows):
+        above[0].plot([], [], color=KIND_COLOURS[kind], lw=2, label=kind)
+    figures.legend(above[0], loc="upper left")
+    for world, face in zip(WORLDS, ("white", None), strict=True):
+        for i, row in enumerate(rows):
+            ends = [[abs(row[f"{world}_{end}"] - row[world])] for end in ("low", "high")]
+            colour = colours[row["learner"]]
+            label = world.replace("_", " ") if i == 0 else None
+            dots.errorbar(row[world], i, xerr=ends, fmt="o", color=colour, mfc=face or colour, capsize=2, label=label)
+    dots.axvline(unavoidable, color="black", ls="--", lw=1.3, label=f"unavoidable: {unavoidable:.3f}")
+    dots.set_yticks(range(len(rows)), [row["learner"] for row in rows], fontsize=9)
+    dots.invert_yaxis()
+    figures.finish(
+        dots, "regret a round at the horizon", title="final regret in both worlds; the theorem bounds the larger"
+    )
+    figures.legend(dots)
+    # With one copy and mean hypothesis m, the regrets a round are at least F1(m) and F2(m).
+    w, limit = np.linspace(0.2, 1.0, 200), 0.78
+    least = np.mean([(multiple * w - 1) ** 2 for multiple in NOISELESS_MULTIPLES], axis=0) - 0.8, (w - 1) ** 2
+    plane.fill_between(np.append(least[0], limit), np.append(least[1], 0.0), color="0.9", lw=0, zorder=0,
+                       label="out of reach for linear predictors with one copy")  # fmt: skip
+    plane.plot(*least, "k", lw=1.3)
+    plane.plot(unavoidable, unavoidable, "k*", ms=12, label=f"least larger regret: {unavoidable:.3f}")
+    linear = [row for row in rows if row["kind"] != OTHER]
+    for i, row in enumerate(linear):
+        plane.plot(*(row[world] for world in WORLDS), MARKERS[i % len(MARKERS)], color=colours[row["learner"]], ms=7,
+                   alpha=0.85, label=row["learner"])  # fmt: skip
+    figures.finish(
+        plane, "regret a round without noise", "regret a round with noise", "trade-off between the two worlds"
+    )
+    plane.set(xlim=(-0.03, limit), ylim=(-0.03, limit), aspect="equal")
+    figures.legend(plane, loc="center left", bbox_to_anchor=(1.02, 0.5), fontsize=8)
+    return figure
 
 
 def _sentence(name: str, alike: Mapping[str, Any]) -> str:

@@ -6,36 +6,50 @@ and N m^2 for the second one. The study fits exponents to measured regrets and t
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float
 from pydantic import Field
 
-from benchmarks.papers.studies.multikernel_rates_runs import (
-    CONCATENATED,
-    ONE,
-    SECOND_ORDER,
-    TWO_LEVELS,
-    Y_BOUND,
-    regrets,
-    round_cost,
-    second_order_run,
-)
-from jaxonline import bounds
+from benchmarks.papers.engines.kernels import BLOCK_ROUNDS, scan_blocks
+from benchmarks.papers.studies import figures
+from jaxonline import bounds, kernels
+from jaxonline.estimators.dictionary import Dictionary
+from jaxonline.feedback import FullOracle
+from jaxonline.game.protocols import Specs
+from jaxonline.learners import VAW, MultiKernel
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.results.report.plotting import COLOURS, set_log_scales, style_axes
+from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import Number, Table, Text
 from jaxonline.study import Context, Report, Study
 from jaxonline.study.study import Items
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-ROOT, FIXED = "ceil(sqrt(T))", "fixed"
+CONCATENATED, TWO_LEVELS, ONE = "concatenated VAW", "VAW2", "VAW, the comparator's kernel"
 LEARNERS = (CONCATENATED, TWO_LEVELS, ONE)
+ROOT, FIXED = "ceil(sqrt(T))", "fixed"
 COST_EXPONENTS = {CONCATENATED: (2.0, 2.0), TWO_LEVELS: (1.0, 2.0)}  # of N and m, in the paper
+CENTRES = 20  # the comparator f is a combination of so many kernel functions
+LABEL_NOISE = 0.5  # labels are f(x) + noise, uniform in [-LABEL_NOISE, LABEL_NOISE]
+Y_BOUND = 1.0 + LABEL_NOISE  # |f(x)| <= |f| k(x, x)^(1/2) = 1
+SENTENCES = [
+    'The column "theory" has the exponent of the theorem\'s bound over the same T, fitted in the same way, or the '
+    "exponent that the paper states for operations.",
+    "The theorems are upper bounds on the regret. A regret below its bound, with a smaller exponent, agrees with them "
+    "but does not show that the rate is sharp. sqrt(T) ln T has an exponent above 1/2 at every T.",
+]
+REGRET_COLUMNS = (
+    Text("learner", "features of each kernel,\nlearner"), Number("rounds", "T", "{:,.0f}"), Number("m", "m", "{:.0f}"),
+    Number("regret", "regret", "{:.2f}"), Number("standard_error", "standard\nerror", "{:.2f}"),
+    Number("bound", "bound", "{:.0f}"),
+)  # fmt: skip
+EXPONENT_COLUMNS = (
+    Text("of", "exponent of"), Text("learner"), Number("exponent", "fitted", "{:.3f}"),
+    Number("standard_error", "standard\nerror", "{:.3f}"), Number("theory", "theory", "{:.3f}"),
+)  # fmt: skip
+Sizes = Annotated[tuple[Annotated[int, Field(ge=1, le=1000)], ...], Items]
 
 
 class Fit(NamedTuple):
@@ -59,9 +73,7 @@ class MultiKernelRates(Study):
         10
     """
 
-    title: ClassVar[str] = (
-        "Rates of multi-kernel VAW with sqrt(T) random features: regret against T, operations against N and m."
-    )
+    title: ClassVar[str] = "Rates of multi-kernel VAW with sqrt(T) random features, and operations of a round."
     rounds: Annotated[tuple[Annotated[int, Field(ge=16, le=100_000)], ...], Items] = Field(
         (256, 512, 1024, 2048, 4096), min_length=2, description="Horizons T, at least two."
     )
@@ -70,69 +82,50 @@ class MultiKernelRates(Study):
     dimension: int = Field(2, ge=1, le=100, description="Dimension of the instances.")
     draws: int = Field(12, ge=3, le=10_000, description="Draws of problem and features.")
     fixed: int = Field(4, ge=1, le=1000, description="Features of each kernel in the second run.")
-    cost_kernels: Annotated[tuple[Annotated[int, Field(ge=1, le=256)], ...], Items] = Field(
-        (2, 4, 8), min_length=2, description="Numbers N of kernels whose operations are counted."
-    )
-    cost_features: Annotated[tuple[Annotated[int, Field(ge=1, le=1000)], ...], Items] = Field(
-        (32, 64, 128, 256), min_length=2, description="Numbers m of features whose operations are counted."
-    )
-    times: bool = Field(False, description="Also measure the seconds of a round.")
+    cost_kernels: Sizes = Field((2, 4, 8), min_length=2, description="Numbers N of kernels of counted operations.")
+    cost_features: Sizes = Field((32, 64, 128, 256), min_length=2, description="Numbers m of features, likewise.")
 
     def run(self, context: Context) -> Report:
         for name in ("rounds", "cost_kernels", "cost_features"):
             if len(set(getattr(self, name))) < len(getattr(self, name)):
                 raise ArgumentError(name, f"must have distinct numbers (got {getattr(self, name)})")
         with jax.enable_x64(True):
-            samples, curves = self.measure(context)
-            costs = self.costs()
+            samples, costs = self.measure(context), self.costs()
         rows = [row for (choice, T), values in samples.items() for row in self._rows(choice, T, values)]
         exponents = [*self._regret_exponents(samples), *self._cost_exponents(costs)]
+        title = f"Regret to f after T rounds, half squared losses, mean over {self.draws} draws"
+        tables = {
+            "regret": Table(title, rows, REGRET_COLUMNS, group="features", headed=True),
+            "exponents": Table("Fitted exponents, with standard errors", exponents, EXPONENT_COLUMNS),
+        }
         return Report(
-            {
-                "regret": Table("Regret to f, half squared losses", rows),
-                "costs": Table("Operations of one round", costs),
-                "exponents": Table("Fitted exponents", exponents),
-                "second_order": Table("Regret to the best forecaster, squared losses, one draw", _last(curves)),
-            },
-            {"figure": lambda: plot_rates(rows, costs), "second-order": lambda: plot_second_order(curves)},
+            {**tables, "costs": Table("Operations of one round", costs)},
+            {"figure": lambda: plot_rates(rows, costs)},
             [*SENTENCES, *(_polynomial(name, costs) for name in COST_EXPONENTS)],
-            shown=[
-                Table(
-                    f"Regret to f after T rounds, mean over {self.draws} draws", rows, REGRET_COLUMNS,
-                    group="features", headed=True,
-                ),
-                Table("Fitted exponents, with standard errors", exponents, EXPONENT_COLUMNS),
-                Table(
-                    f"Regret to the best forecaster after {max(self.rounds):,} rounds, squared losses, one draw",
-                    _last(curves), SECOND_ORDER_COLUMNS,
-                ),
-            ],
-        )  # fmt: skip
+            shown=list(tables.values()),
+        )
 
     def n_frequencies(self, n_rounds: int, choice: str) -> int:
         """Return the number m of features of each kernel for a horizon."""
         return int(np.ceil(np.sqrt(n_rounds))) if choice == ROOT else self.fixed
 
-    def measure(self, context: Context) -> tuple[dict[tuple[str, int], dict[str, np.ndarray]], dict[str, np.ndarray]]:
-        """Return the regrets of the draws by choice of m and horizon, and by learner; and `second_order_run`."""
+    def measure(self, context: Context) -> dict[tuple[str, int], dict[str, np.ndarray]]:
+        """Return the regrets of the draws by choice of m and horizon, and by learner."""
         cases = [(choice, T) for choice in (ROOT, FIXED) for T in sorted(self.rounds)]
-        setting = (self.kernel, self.n_kernels, self.dimension)
-        samples, longest = {}, max(self.rounds)
-        single = (*setting, longest, self.n_frequencies(longest, ROOT), context.seed)
-        with context.parts(len(cases) + 1) as part:
+        samples = {}
+        with context.parts(len(cases)) as part:
             for choice, T in cases:
-                m = self.n_frequencies(T, choice)
+                sizes = self.kernel, self.n_kernels, self.dimension, T, self.n_frequencies(T, choice)
                 samples[choice, T] = part(f"{choice}, T = {T}").compute_once(
-                    (*setting, T, m, self.draws, context.seed),
-                    lambda T=T, m=m: regrets(*setting, T, m, range(self.draws), context.seed),
+                    (*sizes, self.draws, context.seed),
+                    lambda sizes=sizes: regrets(*sizes, range(self.draws), context.seed),
                 )
-            curves = part("second order").compute_once(("second order", *single), lambda: second_order_run(*single))
-        return samples, curves
+        return samples
 
     def costs(self) -> list[dict[str, Any]]:
         """Return one row of operations for each learner, N and m."""
         return [
-            {"learner": name, "kernels": N, "features": m} | round_cost(name, N, m, self.dimension, self.times)
+            {"learner": name, "kernels": N, "features": m, "operations": operations(name, N, m, self.dimension)}
             for name in COST_EXPONENTS
             for N in sorted(self.cost_kernels)
             for m in sorted(self.cost_features)
@@ -168,44 +161,19 @@ class MultiKernelRates(Study):
 
     def _cost_exponents(self, costs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         rows = []
-        for quantity in ("operations", *(("seconds",) if self.times else ())):
-            for name, claimed in COST_EXPONENTS.items():
-                own = [row for row in costs if row["learner"] == name]
-                regressors = [np.array([row[size] for row in own], float) for size in ("kernels", "features")]
-                fit = fit_power(regressors, np.array([row[quantity] for row in own]))
-                for i, size in enumerate("Nm"):
-                    rows.append(_exponent_row(f"{quantity} against {size}", name, fit, i, claimed[i]))
-                last, most = sorted(self.cost_features)[-2:], max(self.cost_kernels)
-                pair = [row[quantity] for row in own if row["kernels"] == most and row["features"] in last]
-                slope = fit_power([np.array(last, float)], np.array(pair))
-                of = f"{quantity}, m from {last[0]} to {last[1]}, N = {most}"
-                rows.append(_exponent_row(of, name, slope, 0, claimed[1]))
+        for name, claimed in COST_EXPONENTS.items():
+            own = [row for row in costs if row["learner"] == name]
+            regressors = [np.array([row[size] for row in own], float) for size in ("kernels", "features")]
+            fit = fit_power(regressors, np.array([row["operations"] for row in own]))
+            rows += [
+                _exponent_row(f"operations against {size}", name, fit, i, claimed[i]) for i, size in enumerate("Nm")
+            ]
+            last, most = sorted(self.cost_features)[-2:], max(self.cost_kernels)
+            pair = [row["operations"] for row in own if row["kernels"] == most and row["features"] in last]
+            slope = fit_power([np.array(last, float)], np.array(pair))
+            of = f"operations, m from {last[0]} to {last[1]}, N = {most}"
+            rows.append(_exponent_row(of, name, slope, 0, claimed[1]))
         return rows
-
-
-SENTENCES = [
-    'The column "theory" has the exponent of the theorem\'s bound over the same T, fitted in the same way, or the '
-    "exponent that the paper states for operations.",
-    "The theorems are upper bounds on the regret. A regret below its bound, with a smaller exponent, agrees with them "
-    "but does not show that the rate is sharp. sqrt(T) ln T has an exponent above 1/2 at every T.",
-    "Standard errors of regret exponents are those of a jackknife over the draws. The counts of operations are exact, "
-    "so that their errors only measure the deviation from a power law, which the term N m causes.",
-]
-REGRET_COLUMNS = (
-    Text("learner", "features of each kernel,\nlearner"),
-    Number("rounds", "T", "{:,.0f}"),
-    Number("m", "m", "{:.0f}"),
-    Number("regret", "regret", "{:.2f}"),
-    Number("standard_error", "standard\nerror", "{:.2f}"),
-    Number("bound", "bound", "{:.0f}"),
-)
-EXPONENT_COLUMNS = (
-    Text("of", "exponent of"),
-    Text("learner"),
-    Number("exponent", "fitted", "{:.3f}"),
-    Number("standard_error", "standard\nerror", "{:.3f}"),
-    Number("theory", "theory", "{:.3f}"),
-)
 
 
 def leading_terms(name: str, costs: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
@@ -222,19 +190,6 @@ def _polynomial(name: str, costs: Sequence[Mapping[str, Any]]) -> str:
     a, b = leading_terms(name, costs)
     lead = "N^2 m^2" if COST_EXPONENTS[name][0] == 2.0 else "N m^2"
     return f"Operations of {name}, fitted: {a:.2f} {lead} + {b:.0f} N m."
-
-
-SECOND_ORDER_COLUMNS = (
-    Text("rule"),
-    Number("regret", form="{:.2f}"),
-    Number("bound", form="{:.2f}"),
-    Number("squares", "sum of squared\ninstantaneous regrets", "{:.2f}"),
-)
-
-
-def _last(curves: Mapping[str, np.ndarray]) -> list[dict[str, Any]]:
-    numbers = "regret", "bound", "squares"
-    return [{"rule": rule} | {name: float(curves[f"{rule}/{name}"][-1]) for name in numbers} for rule in SECOND_ORDER]
 
 
 def _exponent_row(of: str, learner: str, fit: Fit, i: int, theory: float) -> dict[str, Any]:
@@ -263,55 +218,125 @@ def fit_means(x: np.ndarray, samples: np.ndarray) -> Fit:
     return Fit(fit_power([x], samples.mean(axis=1)).exponents, np.array([error]))
 
 
-def plot_second_order(curves: Mapping[str, np.ndarray]) -> "Figure":
-    """Plot the regret of three rules to the best forecaster (solid) below their second-order bounds (dashed)."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.0, 4.4), layout="constrained")
-    axes = figure.subplots()
-    for i, rule in enumerate(SECOND_ORDER):
-        rounds = np.arange(1, len(curves[f"{rule}/regret"]) + 1)
-        axes.plot(rounds, curves[f"{rule}/regret"], color=COLOURS[i], lw=1.5, label=rule)
-        axes.plot(rounds, curves[f"{rule}/bound"], "--", color=COLOURS[i], lw=1.0)
-    axes.plot([], [], "--", color="0.4", lw=1.0, label="second-order bound of the run")
-    style_axes(axes, "round", "regret to the best forecaster, squared losses")
-    axes.set_xscale("log")
-    axes.legend(frameon=False, fontsize=9)
+def plot_rates(rows: Sequence[Mapping[str, Any]], costs: Sequence[Mapping[str, Any]]) -> Any:
+    """Plot regrets (bars: 2 standard errors) and bounds against T for both choices of m, and operations against m."""
+    figure, ((*left, right),) = figures.panels(1, 3, (13.0, 4.4))
+    for axes, choice in zip(left, (ROOT, FIXED), strict=True):
+        for name, colour in zip(LEARNERS, COLOURS, strict=False):
+            own = [row for row in rows if (row["learner"], row["features"]) == (name, choice)]
+            T, mean, error, bound = (
+                np.array([row[key] for row in own]) for key in ("rounds", "regret", "standard_error", "bound")
+            )
+            axes.errorbar(T, mean, 2 * error, fmt="o-", color=colour, ms=4, lw=1.5, label=name)
+            if name != ONE:
+                axes.plot(T, bound, "--", color=colour, lw=1.0, label=f"bound of {name}")
+        m = ROOT if choice == ROOT else own[0]["m"]
+        figures.finish(axes, "T", "regret to f (bars: 2 standard errors)", f"m = {m}", log="xy")
+    for name, colour in zip(COST_EXPONENTS, COLOURS, strict=False):
+        for width, N in enumerate(sorted({row["kernels"] for row in costs}), start=1):
+            line = [row for row in costs if (row["learner"], row["kernels"]) == (name, N)]
+            m, counted = ([row[key] for row in line] for key in ("features", "operations"))
+            right.plot(m, counted, "o-", color=colour, ms=4, lw=0.6 * width, label=f"{name}, N = {N}")
+    figures.finish(right, "m, features of each kernel", "operations of a round, counted by XLA", "Costs", log="xy")
+    for axes in (left[0], right):
+        figures.legend(axes, fontsize=8)
     return figure
 
 
-def plot_rates(rows: Sequence[Mapping[str, Any]], costs: Sequence[Mapping[str, Any]]) -> "Figure":
-    """Plot regrets against T, for both choices of m, and operations against N m."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(13.0, 4.4), layout="constrained")
-    panels: Any = figure.subplots(1, 3)
-    for axes, choice in zip(panels, (ROOT, FIXED), strict=False):
-        _regret_panel(axes, [row for row in rows if row["features"] == choice])
-    for i, name in enumerate(COST_EXPONENTS):
-        own = [row for row in costs if row["learner"] == name]
-        for j, N in enumerate(sorted({row["kernels"] for row in own})):
-            line = [row for row in own if row["kernels"] == N]
-            panels[2].plot(
-                [row["features"] for row in line], [row["operations"] for row in line], "o-", color=COLOURS[i], ms=4,
-                lw=0.6 + 0.6 * j, label=f"{name}, N = {N}",
-            )  # fmt: skip
-    style_axes(panels[2], "m, features of each kernel", "operations of a round, counted by XLA", "Costs")
-    set_log_scales(panels[2])
-    panels[2].legend(frameon=False, fontsize=8)
-    return figure
+# ---------------------------------------------------------------------------------------------------------------------
+# Regrets and operations
 
 
-def _regret_panel(axes: "Axes", rows: Sequence[Mapping[str, Any]]) -> None:
-    for i, name in enumerate(LEARNERS):
-        own = [row for row in rows if row["learner"] == name]
-        T, mean, error = (np.array([row[key] for row in own]) for key in ("rounds", "regret", "standard_error"))
-        axes.errorbar(T, mean, 2 * error, fmt="o-", color=COLOURS[i], ms=4, lw=1.5, label=name)
-        if name != ONE:
-            axes.plot(T, [row["bound"] for row in own], "--", color=COLOURS[i], lw=1.0)
-    axes.plot([], [], "--", color="0.4", lw=1.0, label="bound of the theorem")
-    m = "ceil(sqrt(T))" if rows[0]["features"] == ROOT else rows[0]["m"]
-    style_axes(axes, "T", "regret to f (bars: 2 standard errors)", f"m = {m}")
-    set_log_scales(axes)
-    if rows[0]["features"] == ROOT:
-        axes.legend(frameon=False, fontsize=8)
+class RegressionProblem(NamedTuple):
+    """Instances X [T, d], values of the comparator f [T], and labels y [T]."""
+
+    X: np.ndarray
+    f: np.ndarray
+    y: np.ndarray
+
+
+def dictionary_kernels(name: str, n_kernels: int) -> list[Any]:
+    """Return N kernels with scales 1/4, 1/2, 1, 2, ..., of the family "laplacian" or "gaussian"."""
+    family = {"laplacian": kernels.Laplacian, "gaussian": kernels.Gaussian}[name]
+    return [family(2.0 ** (i - 2)) for i in range(n_kernels)]
+
+
+def draw_problem(kernel: Any, dimension: int, n_rounds: int, seed: tuple[int, ...]) -> RegressionProblem:
+    """Draw instances uniform in [0, 1]^d, and a comparator f of norm 1 in the RKHS of the kernel."""
+    rng = np.random.default_rng(seed)
+    centres, coefficients = rng.uniform(size=(CENTRES, dimension)), rng.normal(size=CENTRES)
+    X, noise = rng.uniform(size=(n_rounds, dimension)), rng.uniform(-LABEL_NOISE, LABEL_NOISE, n_rounds)
+    coefficients /= np.sqrt(coefficients @ _gram(kernel, centres, centres) @ coefficients)
+    f = _gram(kernel, X, centres) @ coefficients
+    return RegressionProblem(X, f, f + noise)
+
+
+def _gram(kernel: Any, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
+    return np.asarray(_gram_program(kernel, jnp.asarray(X), jnp.asarray(Z)))
+
+
+@jax.jit
+def _gram_program(kernel, X, Z):
+    return jax.vmap(lambda x: jax.vmap(lambda z: kernel(x, z))(Z))(X)
+
+
+def regrets(
+    family: str, n_kernels: int, dimension: int, n_rounds: int, n_frequencies: int, seeds: range, seed: int
+) -> dict[str, Float[np.ndarray, "S"]]:
+    """Return the regret of each learner to f, in half squared losses, for each draw of problem and features.
+
+    The features are those of the theorems, sqrt(2) cos(<omega, x> + b), with lambda = 1. A `Dictionary` divides them by
+    sqrt(m), so that lambda becomes 1 / m. The comparator is in the RKHS of the second kernel (of the only one for N =
+    1), so that it is a comparator of both theorems.
+    """
+    members = dictionary_kernels(family, n_kernels)
+    own = min(1, n_kernels - 1)
+    problems = [draw_problem(members[own], dimension, n_rounds, (seed, s)) for s in seeds]
+    keys = [jax.random.fold_in(jax.random.key(seed), s) for s in seeds]
+    draws = [Dictionary.draw(key, members, dimension, n_frequencies, "cosine") for key in keys]
+    X, y = (jnp.asarray(np.stack([getattr(problem, part) for problem in problems])) for part in ("X", "y"))
+    frequencies, phases = (
+        jnp.stack([jnp.asarray(getattr(draw, part)) for draw in draws]) for part in ("frequencies", "phases")
+    )
+    predictions = jax.tree.map(np.asarray, _play(frequencies, phases, X, y, own))
+    own_losses = np.stack([(problem.f - problem.y) ** 2 for problem in problems]).sum(axis=1)
+    return {name: (((p - np.asarray(y)) ** 2).sum(axis=1) - own_losses) / 2 for name, p in predictions.items()}
+
+
+@jax.jit
+def _play(frequencies, phases, X, y, own):
+    def play(draw):
+        frequencies, phases, X, y = draw
+        regularizer = jnp.ones((), X.dtype) / frequencies.shape[1]
+
+        def kernel(omega, b):
+            return scan_blocks(Dictionary(omega[None], b[None]), X, y, regularizer, BLOCK_ROUNDS)[0].vaw
+
+        z = jax.vmap(kernel)(frequencies, phases)
+        return {
+            CONCATENATED: scan_blocks(Dictionary(frequencies, phases), X, y, regularizer, BLOCK_ROUNDS)[0].vaw,
+            TWO_LEVELS: scan_blocks(None, z.T, y, jnp.ones((), X.dtype), BLOCK_ROUNDS)[0].vaw,
+            ONE: z[own],
+        }
+
+    return jax.lax.map(play, (frequencies, phases, X, y))
+
+
+def operations(name: str, n_kernels: int, n_frequencies: int, dimension: int) -> float:
+    """Return the operations of one round, as XLA counts them in the compiled program.
+
+    One round is a prediction and an update of the learner in float64, with m features (layout "cosine") for each
+    kernel.
+    """
+    shape = n_kernels, n_frequencies
+    dictionary = Dictionary(np.ones((*shape, dimension)), np.ones(shape))
+    learner: Any = VAW(features=dictionary) if name == CONCATENATED else MultiKernel(dictionary, VAW())
+    x, y, key = jnp.ones(dimension), jnp.ones(()), jax.random.key(0)
+    specs = Specs(jax.ShapeDtypeStruct(x.shape, x.dtype), jax.ShapeDtypeStruct((), y.dtype))
+    state = jax.eval_shape(lambda: learner.init(key, specs))  # counting needs shapes only
+
+    def play_round(learner: Any, state: Any, x: Array, y: Array) -> Any:
+        return learner.predict(key, state, x), learner.update(key, state, FullOracle(x, y))[0]
+
+    analysis: Any = jax.jit(play_round).lower(learner, state, x, y).compile().cost_analysis()
+    return float(analysis["flops"])

@@ -1,17 +1,17 @@
-"""Algorithm 1 of Paper A on noisy copies: regret and bound by loss, kernel, and distribution of the copies.
+"""Algorithm 1 on noisy copies: regret and bound by loss, kernel, and distribution of the copies.
 
 Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), Theorems 1, 2
 and 4. The study uses the paper's distribution of the numbers of copies, and better distributions.
 """
 
 import math
-from typing import Annotated, Any, ClassVar
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from pydantic import AllowInfNan, Field
 
-from benchmarks.papers.studies.noisy_kernels_cases import BEST, THEOREM, Case, short
-from benchmarks.papers.studies.noisy_kernels_figures import laws_figure, losses_figure
+from benchmarks.papers.studies import figures
 from jaxonline import bounds, estimators, kernels, losses
 from jaxonline.comparators import RKHSBall
 from jaxonline.environments import DataStream
@@ -19,11 +19,13 @@ from jaxonline.feedback import NoisyCopies, noise
 from jaxonline.game import Game
 from jaxonline.learners import NoisyKernel, Storage
 from jaxonline.results import Result
+from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import Interval, Number, Table, Text
 from jaxonline.study import BestOf, Comparison, ComparisonResult, Context, Report, Study
-from jaxonline.study.comparison import ignore_skewness_warnings, missing_events_sentence, skewness_sentences
+from jaxonline.study.comparison import ignore_skewness_warnings
 from jaxonline.study.study import AboveOne, Items, Positive, Words, select_by_name
 
+THEOREM, BEST = "the theorem's step", "the best step tried"
 KERNELS: dict[str, tuple[Any, float]] = {  # with a good p of 1.5, 2, 3, 5 of the paper's distribution
     "exponential kernel": (kernels.ExponentialKernel(), 2.0),
     "Gaussian kernel": (kernels.Gaussian(2.0), 3.0),
@@ -37,6 +39,49 @@ LOSSES: dict[str, Any] = {
 Overheads = Annotated[tuple[Annotated[float, Field(ge=0), AllowInfNan(True)], ...], Items]
 
 
+ETAS = (0.0015, 0.005, 0.015, 0.05, 0.15, 0.5, 1.5)  # beside the theorem's step
+STYLES = {THEOREM: (COLOURS[0], "-"), BEST: (COLOURS[3], "-")}
+CAPTION = (
+    "excluded runs (failed, out of storage): {}; a run is out of storage with probability at most {:.1g}. The "
+    "theorem's step uses bounds on E|x~|^2 and |y|; a third of the runs chooses the best step by losses on clean "
+    "instances, and the others report it"
+)
+CSV = "kernel", "loss", "law", "parameter", "learner", "eta", "expected_queries_per_round", "queries_per_round"
+CSV += "regret", "low", "high", "bound", "failed", "overflowed", "slope", "slope_low", "slope_high", "predictor_0"
+
+
+class Case(NamedTuple):
+    """A case: a kernel (key of `KERNELS`), a loss (key of `LOSSES`), and a distribution of the numbers of copies.
+
+    The parameter of the distribution "geometric" is p. The parameter of "best" is the overhead: the fixed cost of an
+    estimate in units of copies, infinite if copies are free.
+    """
+
+    kernel: str
+    loss: str
+    law: str
+    parameter: float
+
+    @property
+    def name(self) -> str:
+        """The label of the case."""
+        return "{}, {} loss, {} law {:g}".format(*self)
+
+    @property
+    def law_name(self) -> str:
+        """The label of the distribution."""
+        if self.law == "geometric":
+            return f"p = {self.parameter:g}"
+        return "best" if math.isinf(self.parameter) else f"best, overhead {self.parameter:g}"
+
+
+COLUMNS = (
+    Number("queries_per_round", "queries\n/round", "{:.2f}"), Interval("own", "theorem's\nstep", "{:.1f}"),
+    Number("bound", "its\nbound", lambda bound: f"{bound:,.0f}" if bound < 1e6 else f"{bound:.0e}"),
+    Interval("regret", "best step\ntried", "{:.1f}"), Interval("slope", "slope", "{:.2f}"),
+)  # fmt: skip
+
+
 class NoisyKernels(Study):
     """Study of Algorithm 1 on instances in a ball of radius 1/2, in several passes, with Gaussian noise on every copy.
 
@@ -46,24 +91,14 @@ class NoisyKernels(Study):
     candidate is chosen by losses on clean instances, which no learner sees.
     """
 
-    title: ClassVar[str] = (
-        "Algorithm 1 on noisy copies: regret and bound for every loss and two kernels, by distribution of the copies."
-    )
+    title: ClassVar[str] = "Algorithm 1 on noisy copies: regret and bound by loss, kernel and distribution."
     runs: int = Field(72, ge=4, le=1_000_000, description="Runs of each learner; a third of them chooses the step.")
     rounds: int = Field(3000, ge=16, le=1_000_000, description="The horizon.")
     kernels: Words = Field((), description="Kernels; by default all.")
     losses: Words = Field((), description="Losses; by default all.")
-    ps: AboveOne = Field(
-        (1.5, 2.0, 3.0, 5.0), description="Parameters of the paper's distribution, for the squared loss."
-    )
-    overheads: Overheads = Field(
-        (math.inf, 0.5), description="Overheads of the best distributions, for the squared loss."
-    )
-    etas: Positive = Field(
-        (0.0015, 0.005, 0.015, 0.05, 0.15, 0.5, 1.5),
-        min_length=1,
-        description="Candidate steps beside the theorem's, in units of the radius.",
-    )
+    ps: AboveOne = Field((1.5, 2.0, 3.0, 5.0), description="p of the paper's distribution, for the squared loss.")
+    overheads: Overheads = Field((math.inf, 0.5), description="Overheads of best distributions, for the squared loss.")
+    etas: Positive = Field(ETAS, min_length=1, description="Candidate steps, in units of the radius.")
     instances: int = Field(400, ge=2, le=1_000_000, description="Number of instances.")
     dimension: int = Field(3, ge=2, le=10_000, description="Dimension of the instances.")
     noise_variance: float = Field(0.02, gt=0, description="Variance of the noise on each coordinate.")
@@ -86,62 +121,40 @@ class NoisyKernels(Study):
             }
         zero = {case: self.regret_of_zero(case, own.result, context.seed) for case, own in results.items()}
         rows = {case: [row | {"predictor_0": zero[case][-1]} for row in own.rows()] for case, own in results.items()}
-        numbers: dict[Case, dict[str, Any]] = {
-            case: {**_numbers(own), "predictor_0": zero[case]} for case, own in results.items()
-        }
-        settings = {"n_instances": self.instances, "p": {name: p for name, (_, p) in chosen_kernels.items()}}
-        settings |= self.model_dump(include={"dimension", "noise_variance", "radius", "etas"})
-        titles = (
-            "Algorithm 1 with the paper's distribution: regret at the horizon (95 % intervals)",
-            "Other distributions of the number of copies, squared loss",
-        )
-        kernel, loss, p, law = (
-            Text("kernel"),
-            Text("loss"),
-            Number("parameter", "p", "{:g}"),
-            Text("law", "distribution"),
-        )
+        numbers = {case: _numbers(own) | {"predictor_0": zero[case]} for case, own in results.items()}
+        settings = self.model_dump(include={"instances", "dimension", "noise_variance", "radius", "etas"})
         left_out = sum(row["failed"] + row["overflowed"] for pair in rows.values() for row in pair)
         risk = max((max(own["overflow_probability"].values()) for own in numbers.values()), default=0.0)
-        caption = f"excluded runs (failed, out of storage): {left_out}; "
-        caption += f"a run is out of storage with probability at most {risk:.1g}. {STEP_CAPTION}"
+        title = "Algorithm 1 with the paper's distribution: regret at the horizon (95 % intervals)"
+        columns = Text("kernel"), Text("loss"), Number("parameter", "p", "{:g}"), Text("distribution"), *COLUMNS
+        shown = [
+            Table(title, [_row(case, *rows[case]) for case in cells], (*columns[:3], *COLUMNS),
+                  caption=CAPTION.format(left_out, risk)),
+            Table("Other distributions of the number of copies, squared loss",
+                  [_row(case, *rows[case]) for case in laws], (columns[0], *columns[3:])),
+        ]  # fmt: skip
         return Report(
             {"table": Table("Algorithm 1", [_csv_row(row) for case in (*cells, *laws) for row in rows[case]])},
             {
-                "regret": lambda: losses_figure({case: results[case] for case in cells}, zero),
-                "laws": lambda: laws_figure({case: results[case] for case in laws}, zero),
+                "regret": lambda: plot_losses({case: results[case] for case in cells}, zero),
+                "laws": lambda: plot_laws({case: results[case] for case in laws}, rows, zero),
             },
             self._sentences(results, rows),
             results={f"results/{case.name}": compared.result for case, compared in results.items()},
             numbers={
-                "settings": settings,
+                "settings": settings | {"p": {name: p for name, (_, p) in chosen_kernels.items()}},
                 "losses": {name: {c.loss: numbers[c] for c in cells if c.kernel == name} for name in chosen_kernels},
                 "laws": [{k: v for k, v in case._asdict().items() if k != "loss"} | numbers[case] for case in laws],
             },
-            shown=[
-                Table(
-                    titles[0], [_row(case, *rows[case]) for case in cells], (kernel, loss, p, *COLUMNS), caption=caption
-                ),
-                Table(titles[1], [_row(case, *rows[case]) for case in laws], (kernel, law, *COLUMNS)),
-            ],
+            shown=shown,
         )
 
     def _sentences(self, results: dict[Case, ComparisonResult], rows: dict[Case, list[dict[str, Any]]]) -> list[str]:
-        """Return sentences on steps at the edge of the grid, slopes, and learners worse than the predictor 0."""
-        edge = [f"{case.name} ({own.etas[BEST]:.3g})" for case, own in results.items() if own.at_edge]
-        candidates = f"{min(self.etas) * self.radius:g} to {max(self.etas) * self.radius:g} and the theorem's"
-        rounds = next((own.slope_rounds for own in results.values()), "the last rounds")
+        """Return sentences on steps at the edge of the grid, and learners worse than the predictor 0."""
         worse = [case.name for case, (_, best) in rows.items() if best["low"] > best["predictor_0"]]
-        zeros = {f"{c.kernel}, {c.loss} loss": f"{pair[0]['predictor_0']:.1f}" for c, pair in rows.items()}
-        zeros = "; ".join(f"{name} {value}" for name, value in zeros.items())
         return [
-            f"The best step is at the edge of the candidates, {candidates}, and a better one may lie beyond, for: "
-            f"{'; '.join(edge) or 'none'}.",
-            f"Slopes: of log mean regret against log rounds, least squares over {rounds}, with 95 % intervals.",
-            f"Regret of the predictor 0: {zeros}.",
             f"Worse than the predictor 0 even with the best step: {'; '.join(worse) or 'none'}.",
-            *skewness_sentences({case.name: own for case, own in results.items()}),
-            missing_events_sentence({case.name: own for case, own in results.items()}),
+            *figures.closing_sentences({case.name: own for case, own in results.items()}),
         ]
 
     def comparison(self, case: Case, seed: int) -> Comparison:
@@ -197,31 +210,12 @@ class NoisyKernels(Study):
         return X, np.where((f > 0) != wrong, 1.0, -1.0)
 
 
-STEP_CAPTION = (
-    "The theorem's step uses bounds on E|x~|^2 and |y|; a third of the runs chooses the best step by losses on clean "
-    "instances, and the others report it"
-)
-
-
-COLUMNS = (
-    Number("queries_per_round", "queries\n/round", "{:.2f}"),
-    Interval("own", "theorem's\nstep", "{:.1f}"),
-    Number("bound", "its\nbound", short),
-    Interval("regret", "best step\ntried", "{:.1f}"),
-    Interval("slope", "slope", "{:.2f}"),
-)
-
-
-CSV = "kernel", "loss", "law", "parameter", "learner", "eta", "expected_queries_per_round", "queries_per_round"
-CSV += "regret", "low", "high", "bound", "failed", "overflowed", "slope", "slope_low", "slope_high", "predictor_0"
-
-
 def _csv_row(row: dict[str, Any]) -> dict[str, Any]:
     return {"step" if key == "learner" else key: row[key] for key in CSV}
 
 
 def _row(case: Case, own: dict[str, Any], best: dict[str, Any]) -> dict[str, Any]:
-    labels = {"kernel": case.kernel.removesuffix(" kernel"), "law": case.law_name, "bound": own["bound"]}
+    labels = {"kernel": case.kernel.removesuffix(" kernel"), "distribution": case.law_name, "bound": own["bound"]}
     return best | labels | {"own": own["regret"], "own_low": own["low"], "own_high": own["high"]}
 
 
@@ -233,3 +227,59 @@ def _numbers(compared: ComparisonResult) -> dict[str, Any]:
         "overflow_probability": {name.removeprefix(BEST): risk for name, risk in risks.items()},
         "etas": compared.etas,
     } | compared.curves()
+
+
+@ignore_skewness_warnings()
+def plot_losses(cells: Mapping[Case, ComparisonResult], zero: Mapping[Case, np.ndarray]) -> Any:
+    """Plot regret against rounds with both step sizes, and the theorem's bound; one panel for each kernel and loss.
+
+    `zero` is the regret of the predictor 0 at the recorded rounds.
+    """
+    title = (
+        "Algorithm 1 on noisy copies, steps eta / sqrt(t); 95 % bands, simultaneous over rounds. Thin: slope 1/2. "
+        f"Slopes are those of the best step, over {next(iter(cells.values())).slope_rounds}"
+    )
+    names = {case.kernel for case in cells}
+    size = {"size": (14.0, 7.4), "title": title, "sharex": True, "sharey": True}
+    figure, panels = figures.panels(len(names), len(cells) // len(names), **size)
+    for axes, (case, compared) in zip(panels.ravel(), cells.items(), strict=True):
+        result, bands = compared.result, compared.result.bands()
+        rounds, growth = np.asarray(result.rounds, float), result.growth(compared.growth_from)[BEST]
+        figures.plot_bands(axes, rounds, bands, STYLES, STYLES)
+        axes.plot(rounds, zero[case], label="predictor 0", **figures.ZERO)
+        axes.plot(rounds, compared.bounds[THEOREM], color=COLOURS[0], ls="--", lw=1.3, label="bound of its step")
+        axes.plot(rounds, bands.mean[1, -1] * 0.5 * np.sqrt(rounds / rounds[-1]), **figures.FAINT)
+        slope = f"slope {growth.exponent:.2f} ({growth.low:.2f} .. {growth.high:.2f})"
+        figures.finish(axes, "round", "regret", f"{case.loss} loss, {case.kernel},\n{case.law_name}, {slope}", log="xy")
+        axes.set_ylim(2.0, 4.0 * rounds[-1])
+    figures.legend_below(figure, panels[0, 0], 4)
+    return figure
+
+
+@ignore_skewness_warnings()
+def plot_laws(
+    laws: Mapping[Case, ComparisonResult], rows: Mapping[Case, list[dict[str, Any]]], zero: Mapping[Case, np.ndarray]
+) -> Any:
+    """Plot regret against queries per round, and regret per round against queries so far, by kernel and distribution.
+
+    `zero` is the regret of the predictor 0 at the recorded rounds.
+    """
+    title = "Distributions of the number of copies: 95 % intervals; steps chosen by clean losses in other runs"
+    names = list(dict.fromkeys(case.kernel for case in laws))
+    figure, panels = figures.panels(len(names), 2, (11.5, 4.1 * len(names)), title)
+    for (left, right), kernel in zip(panels, names, strict=True):
+        own = {case: compared for case, compared in laws.items() if case.kernel == kernel}
+        for i, (case, compared) in enumerate(own.items()):
+            result, line = compared.result, {"color": COLOURS[i % len(COLOURS)], "label": case.law_name}
+            line |= {"ls": "-" if case.law == "best" else "--"}
+            figures.plot_rows(left, [rows[case][1]], "expected_queries_per_round", "regret", **line)
+            right.plot(result.mean("queries").mean[1], result.mean().mean[1] / result.rounds, lw=1.6, **line)
+        left.axhline(zero[case][-1], label="predictor 0", **figures.ZERO)
+        right.axhline(zero[case][-1] / result.rounds[-1], **figures.ZERO)
+        figures.finish(left, "queries a round", "regret at the horizon", f"{kernel}, squared loss, best step", log="x")
+        figures.finish(
+            right, "queries spent", "regret per round so far", "at equal cost: lower left is better", log="xy"
+        )
+        left.set_ylim(bottom=0.0)
+        figures.legend(left)
+    return figure

@@ -1,4 +1,4 @@
-"""Variance against expected queries: Paper A's geometric distribution of N, and distributions optimised for a loss.
+"""Variance against expected queries: the geometric distribution of N, and distributions optimised for a loss.
 
 From N noisy copies of a number X, a series estimator estimates l'(E X) without bias, where N is random. The geometric
 distribution of Lemma 1 (Cesa-Bianchi, Shalev-Shwartz, Shamir, COLT 2010) has one parameter p. Optimised distributions
@@ -8,22 +8,19 @@ numbers are computed exactly, not by simulation.
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
+from benchmarks.papers.studies import figures
 from jaxonline.estimators.series_moments import VarianceRow, variance_table
 from jaxonline.losses import Exponential, Logistic, SmoothedAbsolute, SmoothedHinge, Squared
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.results.report.plotting import COLOURS, set_log_scales, style_axes
+from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import Number, Table, Text
 from jaxonline.study import Context, Report, Study
 from jaxonline.study.study import AboveOne
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 LOSSES: dict[str, Any] = {
     "squared": Squared(),
@@ -33,13 +30,20 @@ LOSSES: dict[str, Any] = {
     "logistic": Logistic(),
 }
 GEOMETRIC = "geometric"
-OPTIMAL_LAW_STYLES = {  # other distributions of `variance_table`: colour, marker, label
-    "minimum variance": (COLOURS[1], "o", "minimum variance"),
-    "cost-aware": (COLOURS[0], "s", "cost-aware"),
-    "minimum variance, constant outside": (COLOURS[4], "D", "minimum variance,\n$\\gamma_0$ outside the draw"),
-    "cost-aware, constant outside": (COLOURS[5], "^", "cost-aware,\n$\\gamma_0$ outside the draw"),
+MARKERS = {  # colour and marker of the other distributions of `variance_table`
+    "minimum variance": (COLOURS[1], "o"),
+    "cost-aware": (COLOURS[0], "s"),
+    "minimum variance, constant outside": (COLOURS[4], "D"),
+    "cost-aware, constant outside": (COLOURS[5], "^"),
 }
+COLUMNS = (
+    Text("law", "loss,\ndistribution"), Number("p", form="{:g}"), Number("centre", "expanded\nabout", "{:g}"),
+    Number("expected_queries", "expected\nqueries", "{:.4g}"), Number("variance", "variance", "{:.4g}"),
+)  # fmt: skip
 _MAX_SHARE = 0.88  # of radius^2; beyond it, float64 cannot hold the coefficients of relevant terms
+
+
+RowsByCase = dict[tuple[str, float], list[VarianceRow]]
 
 
 class Variance(Study):
@@ -54,15 +58,11 @@ class Variance(Study):
         [(1.1, 56.5), (1.25, 27.25), (1.5, 18.5), (2.0, 16.0)]
     """
 
-    title: ClassVar[str] = (
-        "Variance of series estimators against expected queries, by loss and distribution of the number of copies."
-    )
+    title: ClassVar[str] = "Variance of series estimators against expected queries, by loss and distribution."
     mean: float = Field(1.5, description="E X.")
     noise_variance: float = Field(0.5, gt=0, description="Var X.")
     guess: float = Field(1.0, description="A guess of E X, the other point of expansion; not 0.")
-    ps: AboveOne = Field(
-        (1.1, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0), min_length=1, description="Parameters of the geometric law."
-    )
+    ps: AboveOne = Field((1.1, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0), min_length=1, description="p of the geometric law.")
 
     def run(self, context: Context) -> Report:
         rows_by_case = self.compute()
@@ -73,11 +73,8 @@ class Variance(Study):
             for row in estimators
         ]
         title = f"E X = {self.mean:g}, Var X = {self.noise_variance:g}: distributions of the number of copies"
-        return Report(
-            {"table": Table(title, rows)},
-            {"figure": lambda: plot_variance(self, rows_by_case)},
-            shown=[self.side_by_side(rows_by_case)],
-        )
+        table = Table(title, rows, COLUMNS, group="loss", headed=True)
+        return Report({"table": table}, {"figure": lambda: self.plot(rows_by_case)})
 
     def compute(self) -> dict[tuple[str, float], list[VarianceRow]]:
         """Return the rows of the variance table by loss (key of `LOSSES`) and point of expansion (0 and the guess)."""
@@ -88,24 +85,6 @@ class Variance(Study):
         except ValueError as error:
             raise ArgumentError("mean", f"must fit noise_variance, guess and ps ({error})") from error
 
-    def side_by_side(self, rows_by_case: "RowsByCase") -> Table:
-        """Return a table with one row for each loss and distribution, and columns for both points of expansion."""
-        rows = []
-        for loss in LOSSES:
-            for pair in zip(rows_by_case[loss, 0.0], rows_by_case[loss, self.guess], strict=True):
-                law = f"{pair[0].law}, p = {pair[0].p:g}" if pair[0].law == GEOMETRIC else pair[0].law
-                row: dict[str, Any] = {"loss": loss, "law": law}
-                for place, estimator in zip(("zero", "guess"), pair, strict=True):
-                    row |= {f"queries_{place}": estimator.expected_queries, f"variance_{place}": estimator.variance}
-                rows.append(row)
-        columns = [
-            Number(f"{quantity}_{place}", f"{quantity},\nabout {centre:g}", "{:.4g}")
-            for place, centre in (("zero", 0.0), ("guess", self.guess))
-            for quantity in ("queries", "variance")
-        ]
-        title = f"E X = {self.mean:g}, Var X = {self.noise_variance:g}: expected queries, variance of the estimate"
-        return Table(title, rows, (Text("law", "loss,\ndistribution"), *columns), group="loss", headed=True)
-
     def rows(self, loss: str, centre: float, ps: Sequence[float]) -> list[VarianceRow]:
         """Return the rows of the variance table for one loss and one point of expansion."""
         return variance_table([LOSSES[loss]], self.mean, self.second_moment(0.0), ps=ps, centre=centre)
@@ -114,85 +93,41 @@ class Variance(Study):
         """Return E (X - centre)^2, the second moment of X about a point of expansion."""
         return self.noise_variance + (self.mean - centre) ** 2
 
+    def plot(self, rows_by_case: RowsByCase) -> Any:
+        """Draw a panel for each loss: curves over p (geometric distribution), and markers (optimised distributions).
 
-RowsByCase = dict[tuple[str, float], list[VarianceRow]]
-
-
-def plot_variance(study: Variance, rows_by_case: RowsByCase) -> "Figure":
-    """Draw a panel for each loss, with a curve over p (geometric distribution) and markers (optimised distributions).
-
-    Solid lines and filled markers show the expansion about 0; dashed lines and hollow markers show the expansion about
-    the guess.
-    """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(12.0, 7.4), layout="constrained")
-    panels = figure.subplots(2, 3).ravel()
-    for i, (axes, name) in enumerate(zip(panels, LOSSES, strict=False)):
-        _panel(axes, study, name, rows_by_case)
-        style_axes(
-            axes, "expected queries E N" if i > 1 else "", "variance of the estimate" if i in (0, 3) else "", name
+        Solid lines and filled markers show the expansion about 0; dashed lines and hollow markers show the expansion
+        about the guess. Gray marks expected queries at which the variance about 0 is infinite.
+        """
+        title = (
+            f"Estimating l'(E X) without bias from noisy copies of X: E X = {self.mean:g}, Var X = "
+            f"{self.noise_variance:g}. Lower left is better\nDots: p = {', '.join(f'{p:g}' for p in self.ps)}"
         )
-    _legend(panels[5], study)
-    figure.suptitle(
-        f"Estimating l'(E X) without bias from noisy copies of X: E X = {study.mean:g}, Var X = "
-        f"{study.noise_variance:g}. Lower left is better"
-    )
-    return figure
+        figure, panels = figures.panels(2, 3, (12.0, 7.6), title)
+        *of_losses, last = panels.ravel()
+        for axes, (name, loss) in zip(of_losses, LOSSES.items(), strict=True):
+            for centre, line in ((0.0, "-"), (self.guess, "--")):
+                axes.plot(
+                    *self.curve(name, centre), color="0.35", ls=line, lw=1.6, label=f"geometric, about {centre:g}"
+                )
+                for row in rows_by_case[name, centre]:
+                    colour, marker = MARKERS.get(row.law, ("0.35", "."))
+                    face = colour if centre == 0.0 else "white"
+                    label = f"{row.law}, about {centre:g}" if row.law in MARKERS else None
+                    axes.plot(row.expected_queries, row.variance, marker, color=colour, mfc=face, ms=7, label=label)
+            limit = loss.radius() ** 2 / self.second_moment(0.0)
+            note = f"; about 0 infinite for p ≥ {limit:.3g}" if limit < max(self.ps) else ""
+            if note:
+                axes.axvspan(0.25, 1 / (limit - 1), color="0.9", lw=0)
+            figures.finish(axes, "expected queries E N", "variance of the estimate", name + note, log="xy")
+            axes.set_xlim(0.25, 16)
+        last.set_axis_off()
+        last.legend(*of_losses[0].get_legend_handles_labels(), loc="center left", frameon=False, fontsize=9)
+        return figure
 
-
-def _panel(axes: "Axes", study: Variance, name: str, rows_by_case: RowsByCase) -> None:
-    loss = LOSSES[name]
-    for centre in (0.0, study.guess):
-        rows = rows_by_case[name, centre]
-        about_zero = centre == 0.0
-        queries, variances = _curve(study, name, centre)
-        axes.plot(queries, variances, color="0.35", ls="-" if about_zero else "--", lw=1.6, zorder=1)
-        dots = [row for row in rows if row.law == GEOMETRIC and math.isfinite(row.variance)]
-        axes.plot([r.expected_queries for r in dots], [r.variance for r in dots], ".", color="0.35", ms=7, zorder=1)
-        for row in dots if about_zero else ():
-            if row.p in (1.1, 2.0, 4.0):
-                axes.annotate(f"p = {row.p:g}", (row.expected_queries, row.variance), xytext=(-3, 7),
-                              textcoords="offset points", fontsize=8, color="0.35")  # fmt: skip
-        for row in rows:
-            if row.law in OPTIMAL_LAW_STYLES:
-                colour, marker, _ = OPTIMAL_LAW_STYLES[row.law]
-                face = colour if about_zero else "white"
-                axes.plot(row.expected_queries, row.variance, marker, color=colour, mfc=face, ms=7.5, mew=1.6)
-    limit = loss.radius() ** 2 / study.second_moment(0.0)
-    set_log_scales(axes)
-    axes.set_xlim(0.25, 16)
-    low, high = axes.get_ylim()
-    axes.set_ylim(low, high * (high / low) ** (0.05 if limit >= max(study.ps) else 0.2))
-    if limit < max(study.ps):
-        axes.axvspan(0.25, 1 / (limit - 1), color=COLOURS[3], alpha=0.15, lw=0)
-        axes.annotate(
-            f"about 0, geometric distribution:\ninfinite variance\nfor p ≥ {limit:.3g}", (0.02, 0.98), va="top",
-            xycoords="axes fraction", fontsize=8, color=COLOURS[3],
-        )  # fmt: skip
-    axes.set_xticks([0.3, 1, 3, 10], ["0.3", "1", "3", "10"])
-
-
-def _curve(study: Variance, name: str, centre: float) -> tuple[Sequence[float], Sequence[float]]:
-    """Return expected queries and finite variances of the geometric distribution over a range of p."""
-    ps = 1.0 + np.geomspace(min(study.ps) - 1.0, max(study.ps) - 1.0, 60)
-    ps = ps[ps * study.second_moment(centre) <= _MAX_SHARE * LOSSES[name].radius(centre) ** 2]
-    rows = [row for row in study.rows(name, centre, ps.tolist()) if row.law == GEOMETRIC]
-    return [row.expected_queries for row in rows], [row.variance for row in rows]
-
-
-def _legend(axes: "Axes", study: Variance) -> None:
-    axes.set_axis_off()
-    label = f"geometric distribution, p from {min(study.ps):g} to {max(study.ps):g} (Lemma 1)"
-    axes.plot([], [], color="0.35", lw=1.6, marker=".", ms=7, label=label)
-    for colour, marker, text in OPTIMAL_LAW_STYLES.values():
-        axes.plot([], [], marker, color=colour, ms=7.5, label=text)
-    axes.plot([], [], " ", label=" ")
-    for centre, ls, face, style in (
-        (0.0, "-", "0.35", "solid, filled"),
-        (study.guess, "--", "white", "dashed, hollow"),
-    ):
-        axes.plot([], [], color="0.35", ls=ls, marker="o", mfc=face, label=f"{style}: series about {centre:g}")
-    axes.legend(
-        loc="center left", frameon=False, fontsize=10, title="distribution of N, the number of copies", alignment="left"
-    )
+    def curve(self, name: str, centre: float) -> tuple[Sequence[float], Sequence[float]]:
+        """Return expected queries and finite variances of the geometric distribution over a range of p."""
+        ps = 1.0 + np.geomspace(min(self.ps) - 1.0, max(self.ps) - 1.0, 60)
+        ps = ps[ps * self.second_moment(centre) <= _MAX_SHARE * LOSSES[name].radius(centre) ** 2]
+        rows = [row for row in self.rows(name, centre, ps.tolist()) if row.law == GEOMETRIC]
+        return [row.expected_queries for row in rows], [row.variance for row in rows]

@@ -1,6 +1,5 @@
 """Storage of `NoisyKernel`: sizes for a horizon, and the probability that these sizes do not suffice."""
 
-import math
 from typing import Annotated
 
 import numpy as np
@@ -91,8 +90,8 @@ class Storage:
             total = _chunk_distribution(feature_map, length, levels, deepest, n_pairs)
             tails = np.cumsum(total[::-1])[::-1]
             n_chunks = max(1, int(np.sum(tails > risk / 4)))
-            tensors, parts = sum(dimension**n for n in range(levels + 1)), math.prod(feature_map.component_shape)
-            floats = parts * tensors + n_chunks * ((levels + 1) * dimension + parts)
+            tensors = sum(dimension**n for n in range(levels + 1))
+            floats = tensors + n_chunks * ((levels + 1) * dimension + 1)
             plans.append((floats, levels, n_chunks))
         _, levels, n_chunks = min(plans)
         return cls(

@@ -4,9 +4,6 @@ An estimate Psi~ of level n is a number times x~(1) (x) ... (x) x~(n), so the pa
 entries. Low levels are stored as tensors, and a prediction costs d^n for any number of terms. The rare levels above D
 are stored as copies in chunks of D + 1 rows, feature after feature, so the cost is proportional to the number of
 copies.
-
-A feature vector may have J parts with the same copies and different weights (`CombinedFeatureMap`). Then tensors and
-coefficients have an axis of length J, and the rows are stored once.
 """
 
 import dataclasses
@@ -27,13 +24,12 @@ _CHUNKS_PER_ITERATION = 16  # S is a multiple of it
 class Feature(NamedTuple):
     """A feature vector Psi~ = scale beta_n^(1/2) v(1) (x) ... (x) v(n) of level n.
 
-    `log_beta` is log beta_n; `scale` is 0 for an estimate of 0; the rows of `factors` are v(1), ..., v(n), 0, ..., 0. A
-    feature with J parts has J values of `log_beta` and `scale`.
+    `log_beta` is log beta_n; `scale` is 0 for an estimate of 0; the rows of `factors` are v(1), ..., v(n), 0, ..., 0.
     """
 
     level: Int[Array, ""]
-    log_beta: Float[Array, "*J"]
-    scale: Float[Array, "*J"]
+    log_beta: Float[Array, ""]
+    scale: Float[Array, ""]
     factors: Float[Array, "deepest d"]
 
 
@@ -42,13 +38,12 @@ class Expansion:
     """The hypothesis w.
 
     Attributes:
-        tensors: parts of w at the levels 0, ..., D; the n-th tensor has the shape (*J, d, ..., d), and is the part at
-            level n divided by beta_n^(1/2).
-        rows: factors of deeper features, times beta_n^(1/n), in S chunks [D + 1, d, S]; with J parts beta_n is the
-            largest of their coefficients.
+        tensors: parts of w at the levels 0, ..., D; the n-th tensor has the shape (d, ..., d), and is the part at level
+            n divided by beta_n^(1/2).
+        rows: factors of deeper features, times beta_n^(1/n), in S chunks [D + 1, d, S].
         level: level of the feature of a chunk, 0 for an unused chunk [S].
         place: index of the chunk in its feature [S].
-        coefficient: coefficient of the feature in its last chunk, 0 in the feature's other chunks [S, *J].
+        coefficient: coefficient of the feature in its last chunk, 0 in the feature's other chunks [S].
         used: number of used chunks.
         squared_norm: |w|^2, by recurrence.
         overflow: whether a feature is missing because there was no room for it.
@@ -60,7 +55,7 @@ class Expansion:
     rows: Float[Array, "chunk d S"]
     level: Int[Array, "S"]
     place: Int[Array, "S"]
-    coefficient: Float[Array, "S *J"]
+    coefficient: Float[Array, "S"]
     used: Int[Array, ""]
     squared_norm: Float[Array, ""]
     overflow: Bool[Array, ""]
@@ -78,21 +73,16 @@ def count_chunks(level: int, tensor_levels: int) -> int:
     return -(-level // (tensor_levels + 1)) if level > tensor_levels else 0
 
 
-def empty(
-    dimension: int, tensor_levels: int, n_chunks: int, deepest: int, dtype: jnp.dtype, parts: tuple[int, ...] = ()
-) -> Expansion:
-    """Return w = 0, with tensors up to level D = `tensor_levels` and `n_chunks` chunks for deeper features.
-
-    `parts` is (J,) for feature vectors with J parts.
-    """
+def empty(dimension: int, tensor_levels: int, n_chunks: int, deepest: int, dtype: jnp.dtype) -> Expansion:
+    """Return w = 0, with tensors up to level D = `tensor_levels` and `n_chunks` chunks for deeper features."""
     small = jnp.int8 if deepest < 128 else jnp.int32
     size = -(-n_chunks // _CHUNKS_PER_ITERATION) * _CHUNKS_PER_ITERATION
     return Expansion(
-        tuple(jnp.zeros((*parts, *(dimension,) * n), dtype) for n in range(tensor_levels + 1)),
+        tuple(jnp.zeros((dimension,) * n, dtype) for n in range(tensor_levels + 1)),
         jnp.zeros((tensor_levels + 1, dimension, size), dtype),
         jnp.zeros(size, small),
         jnp.zeros(size, small),
-        jnp.zeros((size, *parts), dtype),
+        jnp.zeros(size, dtype),
         jnp.int32(0),
         jnp.zeros((), dtype),
         jnp.zeros((), bool),
@@ -101,11 +91,11 @@ def empty(
     )
 
 
-def evaluate(w: Expansion, x: Float[Array, "d"]) -> Float[Array, "*J"]:
+def evaluate(w: Expansion, x: Float[Array, "d"]) -> Float[Array, ""]:
     """Return the sum over n of the level n of w at x (x) ... (x) x: <w, Psi(x)> up to the factors e^log_clean(x)."""
     total = w.tensors[-1]
     for tensor in reversed(w.tensors[:-1]):
-        total = tensor + contract(total, x, axis=w.coefficient.ndim - 1)
+        total = tensor + contract(total, x, axis=0)
     return total + _sum_deep_features(w, contract(w.rows, x, axis=1))
 
 
@@ -114,9 +104,9 @@ def shallow_product(tensors: tuple[Float[Array, "..."], ...], psi: Feature) -> F
     value = jnp.zeros_like(psi.scale)
     for n, tensor in enumerate(tensors):
         for j in range(n):
-            tensor = contract(tensor, psi.factors[j], axis=psi.scale.ndim)
+            tensor = contract(tensor, psi.factors[j], axis=0)
         value = jnp.where(psi.level == n, tensor, value)
-    return sum_parts(psi.scale * value)
+    return psi.scale * value
 
 
 def deep_product(w: Expansion, psi: Feature) -> Float[Array, ""]:
@@ -125,20 +115,14 @@ def deep_product(w: Expansion, psi: Feature) -> Float[Array, ""]:
     factors = take_columns(_split_into_chunks(len(w.tensors), w.longest, psi.factors), places)
     is_same_level = w.level == psi.level.astype(w.level.dtype)
     values = sum_axis(w.rows * factors, axis=1)
-    return sum_parts(psi.scale * _sum_deep_features(w, jnp.where(is_same_level, values, jnp.zeros_like(values))))
-
-
-def sum_parts(values: Float[Array, "*J"]) -> Float[Array, ""]:
-    """Return the sum over the parts of a feature vector."""
-    return jnp.sum(values) if values.ndim else values
+    return psi.scale * _sum_deep_features(w, jnp.where(is_same_level, values, jnp.zeros_like(values)))
 
 
 def squared_norm(psi: Feature) -> Float[Array, ""]:
     """Return |Psi~|^2."""
     is_used = jnp.arange(psi.factors.shape[0], dtype=jnp.int32) < psi.level
     squares = sum_axis(psi.factors**2, axis=1) * _beta_per_factor(psi)
-    scale = psi.scale**2 if psi.scale.ndim == 0 else psi.scale @ _dual_scale(psi)
-    return scale * _beta_without_factors(psi) * jnp.prod(jnp.where(is_used, squares, jnp.ones_like(squares)))
+    return psi.scale**2 * _beta_without_factors(psi) * jnp.prod(jnp.where(is_used, squares, jnp.ones_like(squares)))
 
 
 def add(
@@ -146,8 +130,8 @@ def add(
     reserved: "ReservedChunks",
 ) -> Expansion:  # fmt: skip
     """Return w + alpha Psi~ with `product` = <w, Psi~>; for a deep Psi~, `w` holds Psi~'s rows, `norm` is |Psi~|^2."""
-    beta, scale = _beta_per_factor(psi), _dual_scale(psi)
-    outer = alpha * scale * _beta_without_factors(psi)
+    beta = _beta_per_factor(psi)
+    outer = alpha * psi.scale * _beta_without_factors(psi)
     tensors = []
     for n, tensor in enumerate(w.tensors):
         if n > 0:
@@ -155,13 +139,12 @@ def add(
         tensors.append(tensor + jnp.where(psi.level == n, outer, jnp.zeros_like(outer)))
     norm = jnp.where(psi.level > len(w.tensors) - 1, norm, squared_norm(psi))
     is_last = jnp.arange(w.coefficient.shape[0], dtype=jnp.int32) == reserved.last
-    is_last = is_last.reshape(-1, *[1] * scale.ndim)
     return dataclasses.replace(
         w,
         tensors=tuple(tensors),
         level=reserved.level,
         place=reserved.place,
-        coefficient=jnp.where(is_last, alpha * scale, w.coefficient),
+        coefficient=jnp.where(is_last, alpha * psi.scale, w.coefficient),
         used=reserved.used,
         squared_norm=w.squared_norm + 2.0 * alpha * product + alpha**2 * norm,
         overflow=reserved.overflow,
@@ -231,26 +214,12 @@ def mark_overflow(w: Expansion, overflow: Bool[Array, ""]) -> Expansion:
 
 def _beta_per_factor(psi: Feature) -> Float[Array, ""]:
     """Return the factor of beta_n for each of the n factors of Psi~, so that no product leaves the range of float32."""
-    return jnp.exp(_log_largest_beta(psi) / jnp.maximum(psi.level, 1).astype(psi.log_beta.dtype))
+    return jnp.exp(psi.log_beta / jnp.maximum(psi.level, 1).astype(psi.log_beta.dtype))
 
 
 def _beta_without_factors(psi: Feature) -> Float[Array, ""]:
     """Return beta_0 at level 0, which has no factors; 1 at other levels."""
-    log_beta = _log_largest_beta(psi)
-    return jnp.where(psi.level == 0, jnp.exp(log_beta), jnp.ones_like(log_beta))
-
-
-def _log_largest_beta(psi: Feature) -> Float[Array, ""]:
-    """Return log beta_n, of the part with the largest beta_n if there are several parts."""
-    return jnp.max(psi.log_beta) if psi.log_beta.ndim else psi.log_beta
-
-
-def _dual_scale(psi: Feature) -> Float[Array, "*J"]:
-    """Return the scales times beta_n of their parts over the largest beta_n, which the factors contain."""
-    if psi.log_beta.ndim == 0:
-        return psi.scale
-    largest = jnp.maximum(jnp.max(psi.log_beta), jnp.finfo(psi.log_beta.dtype).min)
-    return psi.scale * jnp.exp(psi.log_beta - largest)
+    return jnp.where(psi.level == 0, jnp.exp(psi.log_beta), jnp.ones_like(psi.log_beta))
 
 
 def _split_into_chunks(chunk: int, longest: int, factors: Float[Array, "deepest d"]) -> Float[Array, "chunk d longest"]:
@@ -261,10 +230,10 @@ def _split_into_chunks(chunk: int, longest: int, factors: Float[Array, "deepest 
 
 
 @jax.jit  # traced once for equal shapes
-def _sum_deep_features(w: Expansion, values: Float[Array, "chunk S"]) -> Float[Array, "*J"]:
+def _sum_deep_features(w: Expansion, values: Float[Array, "chunk S"]) -> Float[Array, ""]:
     """Return the sum over deep features of the coefficient times the product of the values of the feature's rows."""
     place, level = w.place.astype(jnp.int32), w.level.astype(jnp.int32)
-    ones = jnp.ones(w.coefficient.shape[:1], w.coefficient.dtype)
+    ones = jnp.ones_like(w.coefficient)
     chunk_products = functools.reduce(
         jnp.multiply, [jnp.where(place * len(values) + row < level, values[row], ones) for row in range(len(values))]
     )
@@ -281,5 +250,5 @@ def _sum_deep_features(w: Expansion, values: Float[Array, "chunk S"]) -> Float[A
         return total, product
 
     n_iterations = batch_max((w.used + _CHUNKS_PER_ITERATION - 1) // _CHUNKS_PER_ITERATION)
-    one, none = jnp.ones((), values.dtype), jnp.zeros(w.coefficient.shape[1:], values.dtype)
+    one, none = jnp.ones((), values.dtype), jnp.zeros((), values.dtype)
     return jax.lax.fori_loop(jnp.int32(0), n_iterations, add_chunks, (none, one))[0]

@@ -23,12 +23,10 @@ from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
 from jaxonline.estimators.feature_maps import FeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
-from jaxonline.estimators.sequences import PolynomialSequenceEstimator
 from jaxonline.estimators.series import SeriesEstimator
-from jaxonline.feedback.correlated_copies import JointNoise
 from jaxonline.game.defaults import LearnerDefaults
 from jaxonline.game.protocols import Specs
-from jaxonline.game.traits import FeedbackTraits, LearnerTraits
+from jaxonline.game.traits import LearnerTraits
 from jaxonline.learners.checks import zeros_like_vector
 from jaxonline.learners.gradient.step_sizes import StepSize
 from jaxonline.learners.kernels import expansion
@@ -45,7 +43,6 @@ from jaxonline.learners.kernels.inner_products import inner_products
 from jaxonline.learners.kernels.map_estimate import MapEstimate, Requests
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
-from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Count, Positive
 
@@ -77,11 +74,10 @@ class NoisyKernel(LearnerDefaults):
     factors. In classification targets are +1 and -1, and a round asks for one label. Labels cost nothing.
 
     Args:
-        feature_map: estimator of the feature map (`DotProductFeatureMap`, `GaussianFeatureMap`, and for sums and
-            products of their kernels `CombinedFeatureMap`).
-        gradient_length: estimator of the gradient's length (`GradientLength.for_loss` of a loss, or `for_sequence` of
-            polynomials that approximate its derivative). A RuntimeWarning reports a truncated series that does not
-            reach all values of <w, Psi(x)> that `radius` allows; these values are known only for the Gaussian kernel.
+        feature_map: estimator of the feature map (`DotProductFeatureMap`, `GaussianFeatureMap`).
+        gradient_length: estimator of the gradient's length (`GradientLength.for_loss`). A RuntimeWarning reports a
+            truncated series that does not reach all values of <w, Psi(x)> that `radius` allows; these values are known
+            only for the Gaussian kernel.
         step_size: step size in alpha_t = -g~_t step_t; the theorems use eta / sqrt(T) (`jaxonline.bounds`).
         radius: bound on |w| (the paper's B_w is the square of the radius); None for no projection.
         storage: sizes of the state (`Storage.for_horizon`, with the same number of repetitions).
@@ -124,21 +120,15 @@ class NoisyKernel(LearnerDefaults):
         """Return a bound on the probability that a run of `n_rounds` has no room for a copy."""
         return self.storage.overflow_probability(self.feature_map, self.gradient_length, n_rounds, self.repetitions)
 
-    def check_feedback(self, feedback: FeedbackTraits) -> None:
-        """Raise a ValueError for labels whose noise is correlated with that of copies: a round multiplies them."""
-        if isinstance(feedback.noise, JointNoise):
-            raise ArgumentError("noise", f"must be independent of labels for NoisyKernel (got {feedback.noise!r})")
-
     def init(self, key: Key[Array, ""], specs: Specs) -> NoisyKernelState:
         """Return w = 0; instances must be vectors."""
         x, sizes = zeros_like_vector(self, specs.instance), self.storage
-        parts = self.feature_map.component_shape
-        w = expansion.empty(len(x), sizes.tensor_levels, sizes.n_chunks, sizes.deepest, x.dtype, parts)
+        w = expansion.empty(len(x), sizes.tensor_levels, sizes.n_chunks, sizes.deepest, x.dtype)
         return NoisyKernelState(w, jnp.int32(0))
 
     def predict(self, key: Key[Array, ""], state: NoisyKernelState, x: Float[Array, "d"]) -> Float[Array, ""]:
         """Predict <w, Psi(x)> = sum_i alpha_i Prod(Psi~_i, x)."""
-        return expansion.sum_parts(expansion.evaluate(state.w, x) * jnp.exp(self.feature_map.log_clean(x)))
+        return expansion.evaluate(state.w, x) * jnp.exp(self.feature_map.log_clean(x))
 
     def update(
         self, key: Key[Array, ""], state: NoisyKernelState, oracle: Any
@@ -195,9 +185,7 @@ class NoisyKernel(LearnerDefaults):
         return n, Requests.sample(counts_key, n, self.feature_map, self.storage, listed)
 
 
-def _warn_of_truncation(
-    feature_map: FeatureMap, series: SeriesEstimator | PolynomialSequenceEstimator, radius: ArrayLike
-) -> None:
+def _warn_of_truncation(feature_map: FeatureMap, series: SeriesEstimator, radius: ArrayLike) -> None:
     """Warn if |<w, Psi(x)>|, at most the radius (known for the Gaussian kernel), may exceed the reach of the series."""
     reach, centre, largest = (check.concrete_array(value) for value in (series.reach, series.centre, radius))
     if reach is None or centre is None or largest is None or not isinstance(feature_map, GaussianFeatureMap):

@@ -1,4 +1,4 @@
-"""Kernel learning under Gaussian or Laplace noise of known covariance, from two noisy copies a round (squared loss)."""
+"""Kernel learning under Gaussian noise of known covariance, from two noisy copies a round (squared loss)."""
 
 from typing import Any
 
@@ -25,9 +25,8 @@ class SurrogateKernel(LearnerDefaults):
 
     Source: "Learning from noisy data under distributional assumptions" (NIPS workshop 2010), section 6. The gradient is
     unbiased if the noise is Gaussian with the covariance of the surrogate in every round, and biased for other noise.
-    With a `LaplaceSurrogate` the noise must be Laplace noise. Other noise raises a ValueError at binding to a game; a
-    distribution of your own gives a warning. Labels may have any noise of mean zero, since the gradient is linear in
-    the label.
+    Other noise raises a ValueError at binding to a game; a distribution of your own gives a warning. Labels may have
+    any noise of mean zero, since the gradient is linear in the label.
 
     Each round asks for two copies x~, x~' and a noisy label y~. The gradient length is g = 2 (w^(x~') - y~), with w^(x)
     = sum_i alpha_i k^(x~_i, x). The point x~_t gets alpha_t = -step g, and w^ is projected on the ball of radius W in
@@ -36,8 +35,7 @@ class SurrogateKernel(LearnerDefaults):
     kernels for a mixture. After `n_rounds` points the learner stops learning and sets `overflow` in its info.
 
     Args:
-        surrogate: k^, with the original kernel and the covariance of the noise (`Surrogate`, `radial_surrogate`,
-            `LaplaceSurrogate`).
+        surrogate: k^, with the original kernel and the covariance of the noise (`Surrogate`, `radial_surrogate`).
         step_size: a number, `Constant.over_horizon(eta, T)`, `InverseSqrt(eta)`, or any optax schedule.
         n_rounds: largest number of rounds.
         radius: W, radius of the ball; None for no projection.

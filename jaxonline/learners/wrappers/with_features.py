@@ -7,14 +7,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
-from jaxonline.estimators.debiased_fourier import DebiasedFourierFeatures
 from jaxonline.estimators.fourier import AnyFeatures
-from jaxonline.estimators.polynomial_features import DebiasedPolynomialFeatures
-from jaxonline.feedback.correlated_copies import JointNoise
 from jaxonline.game.defaults import ForwardsToLearner
 from jaxonline.game.protocols import Learner, Specs
 from jaxonline.game.traits import FeedbackTraits
-from jaxonline.learners.checks import check_known_noise
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
@@ -38,9 +34,7 @@ class WithFeatures(ForwardsToLearner):
     Args:
         learner: a learner of vectors with the length of the features.
         features: a feature map, a pytree that is a function of an instance (`FourierFeatures`).
-        copy_features: the feature map of noisy copies (`DebiasedFourierFeatures`, `DebiasedPolynomialFeatures`);
-            `features` when None. These two maps need Gaussian noise of their covariance: other noise raises a
-            ValueError at binding to a game, and a distribution of your own gives a warning.
+        copy_features: the feature map of noisy copies; `features` when None.
 
     Example:
         >>> import jax, numpy as np, jaxonline as jo
@@ -57,17 +51,8 @@ class WithFeatures(ForwardsToLearner):
     copy_features: AnyFeatures | None = None
 
     def check_feedback(self, feedback: FeedbackTraits) -> None:
-        """Check the noise for `copy_features`, and the feedback by the inner learner.
-
-        Noise of features has no single distribution; the inner learner sees only whether labels are correlated with it.
-        """
-        of_copies = self.copy_features
-        if isinstance(of_copies, DebiasedFourierFeatures | DebiasedPolynomialFeatures):
-            check_known_noise(
-                feedback, self, "copy_features", "gaussian", of_copies.covariance, of_copies.features.dimension
-            )
-        noise = feedback.noise if isinstance(feedback.noise, JointNoise) else None
-        super().check_feedback(feedback._replace(noise=noise))
+        """Check the feedback by the inner learner; noise of features has no single distribution."""
+        super().check_feedback(feedback._replace(noise=None))
 
     def init(self, key: Key[Array, ""], specs: Specs) -> PyTree:
         """Return the learner's state for instances like phi(x)."""

@@ -190,11 +190,12 @@ class Curves:
         """Return the line options of learner i; markers of different learners stand at different rounds."""
         if i not in self.named:
             return {"color": "0.7", "lw": 0.6 * self.sizes.line, "zorder": 1.5}
-        at = self.named.index(i)
+        # matplotlib cannot place markers on a line without a point
+        at, drawn = self.named.index(i), np.isfinite(self.estimate.mean[i]).any()
         return {
             "color": COLOURS[at % 7], "ls": DASHES[at // 7 % len(DASHES)], "lw": self.sizes.line,
             "marker": MARKERS[at % 7] if len(self.named) > 1 else None, "ms": 2.6 * self.sizes.line,
-            "markevery": (0.03 + 0.12 * at / len(self.named), 0.25),
+            "markevery": (0.03 + 0.12 * at / len(self.named), 0.25) if drawn else None,
         }  # fmt: skip
 
     def fill(self, axes: "Axes", bounds: Mapping[str, Any], columns: int, logarithmic: bool = False) -> None:

@@ -33,6 +33,7 @@ from jaxonline.store.zarr_format import DOCUMENT
 from jaxonline.study.files.differences import find_differences, format_differences
 from jaxonline.study.files.reporting import build_report
 from jaxonline.study.files.study_file import StudyFile
+from jaxonline.study.files.templates import EXAMPLES_FOLDER
 from jaxonline.study.study import Context, Report
 
 CONFIGURATION, CHECKPOINT, RESULT, NUMBERS = "configuration.json", "checkpoint", "result.zarr", "numbers.json"
@@ -236,7 +237,7 @@ def _page_metadata(folder: Path, study: dict[str, Any], file: Path) -> dict[str,
     text = copy.read_text(encoding="utf-8") if copy.exists() else json.dumps(study, indent=1)
     file = file if file.exists() else copy
     file = file.relative_to(here) if file.is_relative_to(here) else file
-    places = [shlex.quote(str(path)) for path in (file, folder)]
+    places = [shlex.quote(str(path)) for path in (file.stem if file.parent == EXAMPLES_FOLDER else file, folder)]
     sizes = "".join(f" --{key} {study[key]}" for key in ("runs", "rounds", "seed") if study.get(key) is not None)
     commands = [f"jaxonline run {places[0]} --out {places[1]}{sizes}", f"jaxonline report {places[1]}"]
     return {"configuration": text, "commands": commands, "about": {"seed": study.get("seed")}}

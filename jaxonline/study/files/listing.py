@@ -7,12 +7,16 @@ from jaxonline.parameters.signatures import Parameter
 from jaxonline.study.files import keys
 from jaxonline.study.files.catalogue import HEADINGS, Entry, catalogue, entries_of, find_entry
 from jaxonline.study.files.models import format_accepted, to_toml
+from jaxonline.study.files.templates import EXAMPLES
 
 
 def list_everything() -> Iterator[Any]:
-    """Yield one line for each name that a study file can use, grouped by kind."""
+    """Yield one line for each shipped study, and for each name that a study file can use, grouped by kind."""
     from rich.padding import Padding
 
+    yield "Shipped studies: jaxonline run NAME"
+    yield from (Padding(f"{name}: {words}", (0, 0, 0, 2)) for name, words in EXAMPLES.items())
+    yield ""
     for kind, heading in HEADINGS.items():
         entries = [entry for entry in catalogue().values() if entry.kind == kind]
         yield heading

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import replace_controls
+from jaxonline.parameters.errors import did_you_mean, replace_controls
 from jaxonline.study.files.key_lines import (
     MAX_KEY_PARTS,
     KeyPath,
@@ -20,6 +20,7 @@ from jaxonline.study.files.key_lines import (
     lines_of_json,
     lines_of_toml,
 )
+from jaxonline.study.files.templates import EXAMPLES, EXTRA_FILES, example_path
 
 if sys.version_info >= (3, 14):
     import tomllib
@@ -85,10 +86,8 @@ def format_key(path: KeyPath) -> str:
 
 
 def read_source(path: str | os.PathLike[str]) -> SourceFile:
-    """Read a TOML or JSON study file; raises StudyFileError if it is missing or invalid."""
-    path = Path(check.path("path", path))
-    if path.suffix not in SUFFIXES:
-        raise StudyFileError(f"{path}: must end in .toml or .json")
+    """Read a TOML or JSON file, or a shipped file by its name; raises StudyFileError if it is missing or invalid."""
+    path = _find_file(Path(check.path("path", path)))
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
             raise StudyFileError(f"{path}: must be below {MAX_FILE_BYTES // 10**6} MB; put data into a file of its own")
@@ -118,6 +117,19 @@ def read_source(path: str | os.PathLike[str]) -> SourceFile:
     if date is not None:
         raise source.error_at(date[0], f"must not be a date or time (got {date[1]}); write it as a string")
     return source
+
+
+def _find_file(path: Path) -> Path:
+    """Return the path of a study file, given by its path or by the name of a shipped file."""
+    if path.suffix in SUFFIXES:
+        return path
+    name = str(path)
+    if path.is_file() or name not in EXAMPLES:
+        words = "must end in .toml or .json, or be the name of a shipped study"
+        raise StudyFileError(f"{path}: {words}{did_you_mean(name, EXAMPLES)}")
+    if name in EXTRA_FILES:
+        raise StudyFileError(f"{name}: needs other files; `jaxonline new {name}` writes all of them")
+    return example_path(name)
 
 
 def _syntax_error(path: Path, language: str, message: str, line: int) -> StudyFileError:

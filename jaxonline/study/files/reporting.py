@@ -36,7 +36,7 @@ def build_report(
     promised = {name: float(curve[-1]) for name, curve in curves.items() if np.isfinite(curve[-1])}
     quantity = default_quantity(result)
     further = [name for name in result.measures if name in _scalar_measures(result)]
-    with ignore_skewness_warnings():
+    with ignore_skewness_warnings(), np.errstate(invalid="ignore"):  # stopping rounds may be infinite
         table = _table(result, title, quantity, promised, further)
         means = result.mean(quantity)
         skewed = learners_with_skewed_runs(result, quantity)
@@ -74,16 +74,17 @@ def build_report(
         tables["decisions"] = result.decisions.pair_table
         sentences.append(result.decisions.table.caption)
 
-    def draw() -> Any:
-        with ignore_skewness_warnings():
-            return result.plot(quantity=quantity, bounds=lines or None, title=title or None)
-
-    figures = {"figure": draw} | {f"figure-{measure}": _plot_later(result, measure) for measure in further}
+    figures = {"figure": _plot_later(result, quantity, bounds=lines or None, title=title or None)}
+    figures |= {f"figure-{measure}": _plot_later(result, measure) for measure in further}
     return Report(tables, figures, sentences, {"result": result}, numbers, bounds={"result": lines})
 
 
-def _plot_later(result: Result, quantity: str) -> Any:
-    return lambda: result.plot(quantity=quantity)
+def _plot_later(result: Result, quantity: str, **options: Any) -> Any:
+    def draw() -> Any:
+        with ignore_skewness_warnings(), np.errstate(invalid="ignore"):
+            return result.plot(quantity=quantity, **options)
+
+    return draw
 
 
 def _scalar_measures(result: Result) -> set[str]:
@@ -111,13 +112,14 @@ def _table(result: Result, title: str, quantity: str, bounds: dict[str, float], 
             "learner": name, "queries_per_round": float(queries.mean[i, -1]) / horizon,
             quantity: float(total.mean[i, -1]), "low": float(total.low[i, -1]), "high": float(total.high[i, -1]),
             f"{short}_per_round": float(total.mean[i, -1]) / horizon, "failed": int(result.failed[i]),
-            "overflowed": int(result.overflowed[i]), **beside[i],
+            "overflowed": int(result.overflowed[i]), **({"bound": bounds.get(name)} if bounds else {}), **beside[i],
         }
         for i, name in enumerate(result.learners)
     ]  # fmt: skip
     summed = (
         Text("learner"), Number("queries_per_round", "queries\n/round", "{:.2f}"),
         Interval(quantity, f"{short}\n(95 %)", "{:.4g}"), Number(f"{short}_per_round", f"{short}\n/round", "{:.5g}"),
+        *(column for column in REGRET_COLUMNS if column.key == "bound" and bounds),
     )  # fmt: skip
     return Table(title, rows, (*summed, *EXCLUDED_RUNS_COLUMNS, *columns))
 

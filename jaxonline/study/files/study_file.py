@@ -117,7 +117,7 @@ def load_study_file(path: str | os.PathLike[str], **overrides: Unpack[keys.KeyOv
     """Read and check a study file, and build its objects, without running the study.
 
     Args:
-        path: path of a .toml or .json file (`docs/study-files.md`).
+        path: path of a .toml or .json file (`docs/study-files.md`), or the name of a shipped study, such as "bandits".
         overrides: values of top-level keys that replace the values in the file, such as `runs=4`.
 
     Raises:

@@ -11,7 +11,7 @@ from combiners import predictions_of
 from tiers import some
 
 import jaxonline as jo
-from benchmarks.papers.engines.expert_sequences import aggregate
+from benchmarks.papers.engines.kernels import aggregate
 from jaxonline import bounds
 from jaxonline.feedback import FullOracle
 from jaxonline.game import Specs

@@ -9,7 +9,7 @@ from registry import COVARIANCE
 from scipy import stats
 
 import jaxonline as jo
-from benchmarks.papers.claims import PrintedKnownCovariance
+from benchmarks.papers.claims.noise import PrintedKnownCovariance
 from jaxonline.estimators import FullGradient, KnownCovariance, MeanOfCopies, NaiveCopy, TwoCopies
 from jaxonline.parameters.struct import struct
 from jaxonline.simulation import blocks

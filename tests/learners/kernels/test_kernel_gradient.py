@@ -37,7 +37,10 @@ KERNELS = {
     "polynomial": (Inhomogeneous(2), lambda x, z: (1 + x @ z) ** 2),
     "exponential": (ExponentialKernel(), lambda x, z: np.exp(x @ z)),
     "Cauchy": (Cauchy(2.0, 1.5), lambda x, z: (1 + np.sum((x - z) ** 2) / 2) ** -1.5),
-    "sum": (Sum([Scaled(Gaussian(0.8), 0.5), Linear()]), lambda x, z: gaussian(0.8)(x, z) / 2 + x @ z),
+    "sum": (
+        Sum([Scaled(Gaussian(0.8), 0.5), Gaussian(2.0)]),
+        lambda x, z: gaussian(0.8)(x, z) / 2 + gaussian(2.0)(x, z),
+    ),
 }
 LOSSES = {
     "squared": (Squared(), squared),

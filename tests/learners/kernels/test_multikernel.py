@@ -8,9 +8,8 @@ from scipy import stats
 from tiers import some
 
 import jaxonline as jo
-from benchmarks.papers.claims.printed_bounds import printed_concatenated
-from benchmarks.papers.engines.expert_sequences import aggregate, play_sequence
-from benchmarks.papers.engines.kernel_forecasts import expert_forecasts
+from benchmarks.papers.claims.multikernel import printed_concatenated
+from benchmarks.papers.engines.kernels import aggregate, expert_forecasts, play_sequence
 from jaxonline import bounds
 from jaxonline.bounds import Features
 from jaxonline.comparators import best_in_rkhs_ball

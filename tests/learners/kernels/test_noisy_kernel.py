@@ -8,7 +8,6 @@ from noisy_kernel_draws import TERMS, drawn, labels, padded, power_series, refer
 from tiers import some
 
 import jaxonline as jo
-from jaxonline.estimators.combined_feature_maps import CombinedFeatureMap
 from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric
 from jaxonline.estimators.feature_maps import GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
@@ -21,9 +20,6 @@ from jaxonline.kernels import (
     Homogeneous,
     Inhomogeneous,
     Linear,
-    PowerSeries,
-    Product,
-    Sum,
 )
 from jaxonline.learners import NoisyKernel, Storage
 from jaxonline.losses import Exponential, SmoothedAbsolute, SmoothedHinge, Squared
@@ -45,12 +41,6 @@ MAPS = {  # those with tables, and those with the paper's laws, are one program 
     "inhomogeneous, better law": power_series(Inhomogeneous(2), FiniteDistribution([0.3, 0.4, 0.3])),
     "gaussian, the paper's laws": GaussianFeatureMap(Gaussian(2.0), Geometric(2.0), Geometric(2.5)),
     "exponential, the paper's law": power_series(ExponentialKernel(), Geometric(1.5)),
-    "dot product + gaussian": CombinedFeatureMap(
-        Sum([PowerSeries([0.0, 0.5, 0.3, 0.2]), Gaussian(2.0)]), padded(Geometric(2.0)), padded(Geometric(2.5))
-    ),
-    "dot product * gaussian": CombinedFeatureMap(
-        Product([PowerSeries([0.2, 0.5, 0.3]), Gaussian(2.0)]), padded(Geometric(2.0)), padded(Geometric(2.5))
-    ),
 }
 LOSSES = {
     "squared": Squared(),

@@ -21,8 +21,9 @@ from kernel_loops import (
 from tiers import some
 
 import jaxonline as jo
+from benchmarks.papers.estimators.kernels_under_noise import LaplaceSurrogate
 from jaxonline import verify
-from jaxonline.estimators import LaplaceSurrogate, Surrogate, radial_surrogate
+from jaxonline.estimators import Surrogate, radial_surrogate
 from jaxonline.kernels import Gaussian
 from jaxonline.kernels.radial import Cauchy
 from jaxonline.learners import SurrogateKernel

@@ -9,7 +9,7 @@ from tiers import some
 from vaw_equations import normal_equations, sequence
 
 import jaxonline as jo
-from benchmarks.papers.engines.vaw_blocks import forecast
+from benchmarks.papers.engines.kernels import forecast
 from jaxonline import bounds
 from jaxonline.estimators.dictionary import Dictionary
 from jaxonline.learners.linear.vaw import VAW, absorb, initial_state

@@ -189,27 +189,6 @@ def test_a_learner_that_needs_the_covariance_raises():
         jo.play(game, learner, jax.random.key(0), 3)
 
 
-def test_copy_features_for_other_noise_are_rejected():
-    """Features without bias are made for Gaussian noise of one covariance."""
-    polynomial = jo.estimators.PolynomialFeatures(jo.kernels.Inhomogeneous(2), dimension=3)
-    for copies in (
-        jo.estimators.DebiasedFourierFeatures(FORMS["pair"][0], 0.1),
-        jo.estimators.DebiasedPolynomialFeatures(polynomial, [0.1, 0.1, 0.1]),
-    ):
-        learner = WithFeatures(jo.GradientLearner(TwoCopies(), step_size=0.1), copies.features, copies)
-        for law, message in (
-            (jo.noise.laplace(0.1), f"must be Gaussian for WithFeatures with {type(copies).__name__}"),
-            (jo.noise.gaussian(0.2), "must have the covariance .* of the learner's copy_features"),
-        ):
-            game = jo.Game(jo.environments.DataStream(*data()), jo.NoisyCopies(law))
-            with pytest.raises(ValueError, match=rf"^noise: {message}"):
-                jo.game.bind(game, learner)
-        learner.check_feedback(jo.NoisyCopies(jo.noise.gaussian(0.1 * np.eye(3))).traits)
-        learner.check_feedback(jo.FullInformation().traits)
-        with pytest.warns(RuntimeWarning, match="WithFeatures cannot check"):
-            learner.check_feedback(jo.NoisyCopies(jo.noise.RareErrors(1.0, 0.1)).traits)
-
-
 @pytest.mark.parametrize(
     ("message", "learner", "features"),
     [

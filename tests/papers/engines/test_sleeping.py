@@ -125,7 +125,7 @@ def test_hedge_that_gives_sleeping_experts_no_loss_violates_the_theorem():
 def test_ucb_satisfies_its_theorem(name):
     means, n_rounds = np.linspace(0.1, 0.5, K), 3000
     masks = {"table": table_of(101)[1], "best arm asleep": np.arange(K) + np.arange(2)[:, None] > 0}[name]
-    game = game_of(Sleeping(BernoulliArms(means), masks), SleepingUCB(), regret=jo.game.PseudoRegret())
+    game = game_of(Sleeping(BernoulliArms(means), masks), SleepingUCB(), pseudo=True)
     result = jo.simulate(game, SleepingUCB(), n_runs=64, n_rounds=n_rounds, record_at=[n_rounds],
                          comparator=BestAvailable())  # fmt: skip
     best = np.where(np.resize(masks, (n_rounds, K)), means, np.inf).min(axis=1).sum()

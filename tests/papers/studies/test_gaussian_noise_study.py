@@ -10,15 +10,16 @@ import pytest
 from scipy import stats
 
 import jaxonline as jo
-from benchmarks.papers.studies.gaussian_noise import GaussianNoise, better_than_both
-from benchmarks.papers.studies.gaussian_noise_problem import (
+from benchmarks.papers.studies.gaussian_noise import (
     ALGORITHM_1,
     ALGORITHM_2,
     BOUND_TUNED,
     CLEAN,
     NAIVE,
     NOISY,
+    GaussianNoise,
     OnCopies,
+    better_than_both,
 )
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.study import BestOf, ComparisonResult, Context

@@ -39,6 +39,10 @@ def play(study, folder):
     return report, json.loads(report.json()), folder
 
 
+def edge_sentence(report):
+    return next(sentence for sentence in report.sentences if "edge of the candidates" in sentence)
+
+
 @pytest.mark.long
 def test_the_report_writes_table_numbers_and_figures(written):
     report, numbers, folder = written
@@ -48,7 +52,6 @@ def test_the_report_writes_table_numbers_and_figures(written):
     assert "| exponential | p = 2 |" in report.shown[1].markdown()
     assert "probability" in report.shown[0].caption
     assert "clean" in report.shown[0].caption
-    assert "over rounds 100 to 800" in report.sentences[1]
     assert [len(draw().axes) for draw in report.figures.values()] == [1, 2]
     assert len((folder / "table.csv").read_text().splitlines()) == 1 + 2 * 2  # the cell, and the law p = 2
     cell = numbers["losses"][KERNEL]["squared"]
@@ -111,8 +114,7 @@ def test_a_best_step_at_the_edge_is_reported(written):
     cell = numbers["losses"][KERNEL]["squared"]
     at_edge = cell["etas"][BEST] in (0.05, 0.5)
     assert 0.05 < cell["etas"][THEOREM] < 0.5
-    assert "0.05 to 0.5" in report.sentences[0]
-    assert ("squared loss, geometric law 2" in report.sentences[0]) == at_edge
+    assert ("squared loss, geometric law 2" in edge_sentence(report)) == at_edge
 
 
 @pytest.mark.long
@@ -134,7 +136,7 @@ def test_a_better_distribution_keeps_its_bound(tmp_path):
     assert [law["parameter"] for law in numbers["laws"]] == [2.0, None]
     assert "| exponential | best |" in report.shown[1].markdown()
     for law in ("geometric law 2", "best law inf"):
-        assert f"squared loss, {law}" in report.sentences[0], "each of two candidates is at the edge"
+        assert f"squared loss, {law}" in edge_sentence(report), "each of two candidates is at the edge"
     for line in numbers["laws"][1]["learners"].values():
         assert (np.array(line["high"]) < line["bound"]).all()
         assert line["failed"] == line["overflowed"] == 0

@@ -4,25 +4,25 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks.papers.published.bandit_algorithms_runs import COMMITMENTS, TUNED
-from benchmarks.papers.published.explore_then_commit import commitment
+from benchmarks.papers.commands import load_study
+from benchmarks.papers.published.bandit_algorithms import COMMITMENTS, TUNED, commitment
+from benchmarks.papers.studies import QUICK, STUDIES
 from jaxonline.study import Context
-from jaxonline.study.ready import load_study
 
 pytestmark = [pytest.mark.long, pytest.mark.fast_compile]
 
-SMALL = {
-    "bandit-algorithms": {"runs": 200, "rounds": 300, "gaps": (0.3, 1.0), "arms": (3, 4), "thompson_runs": 8},
-    "finite-time-bandits": {"runs": 8, "rounds": 60, "cs": (0.1, 1.0), "distributions": (1, 14)},
-    "non-stationary-bandits": {"runs": 8, "rounds": 200},
-    "tsallis-inf": {"runs": 8, "rounds": 200, "arms": 3},
-}
+PUBLISHED = ("bandit-algorithms", "finite-time-bandits", "non-stationary-bandits", "tsallis-inf")
 VERDICTS = {"agrees", "differs", "undecided", "not checkable"}
 
 
-@pytest.mark.parametrize("name", SMALL)
+def make(name, **fields):
+    """Return a study with the given fields."""
+    return load_study(STUDIES[name])(**fields)
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
 def test_published_study_reports_statements_and_a_figure(name, tmp_path):
-    report = load_study(name)(**SMALL[name]).run(Context(seed=3))
+    report = make(name, **QUICK[name]).run(Context(seed=3))
     rows = report.tables["statements"].rows
     assert {row["verdict"] for row in rows} <= VERDICTS
     assert report.sentences[0].startswith(f"Of {len(rows)} statements")
@@ -53,11 +53,11 @@ def check_closed_form(rows):
 
 
 def test_statement_rows_are_numbers_or_none():
-    report = load_study("non-stationary-bandits")(runs=4, rounds=100).run(Context(seed=1))
+    report = make("non-stationary-bandits", runs=4, rounds=100).run(Context(seed=1))
     rows = report.tables["statements"].rows
     assert all(row["measured"] is None or np.isfinite(row["measured"]) for row in rows)
 
 
 def test_unknown_distribution_raises_an_error():
     with pytest.raises(ValueError, match=r"^distributions: must be among 1, 2, 3, 11, 12, 13, 14 \(got 4\)"):
-        load_study("finite-time-bandits")(distributions=(1, 4)).run(Context())
+        make("finite-time-bandits", distributions=(1, 4)).run(Context())

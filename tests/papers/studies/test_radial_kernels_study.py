@@ -9,8 +9,16 @@ import pytest
 from scipy import integrate, stats
 from tiers import some
 
-from benchmarks.papers.studies.radial_kernels import KERNELS, WORKED_CASE, RadialKernels
-from benchmarks.papers.studies.radial_kernels_problem import ALGORITHM_2, FULL, MEAN, NAIVE, PRESCRIBED
+from benchmarks.papers.studies.radial_kernels import (
+    ALGORITHM_2,
+    FULL,
+    KERNELS,
+    MEAN,
+    NAIVE,
+    PRESCRIBED,
+    WORKED_CASE,
+    RadialKernels,
+)
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.study import Context
 

@@ -16,6 +16,7 @@ def test_list_names_everything_in_80_columns():
     assert max(map(len, text.splitlines())) <= 80
     for name in ("GradientLearner", "NoisyCopies", "student_t", "L2Ball", "exp3_ix", "InverseSqrt", "adam", "data"):
         assert f"  {name}: " in text
+    assert all(f"  {name}: " in text for name in EXAMPLES)
     one = " ".join(call("list", "epsilongreedy").stdout.split())
     assert "epsilon, a number at least 0: " in one
     assert "power, a number at least 0; by default 0: " in one
@@ -36,24 +37,22 @@ def test_list_names_everything_in_80_columns():
 def test_new_writes_a_study_file_and_the_files_it_needs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert call("new").exit_code == 0
-    assert (tmp_path / "noisy-measurements.toml").read_text().startswith("#:schema study.schema.json\n")
+    assert (tmp_path / "quickstart.toml").read_text().startswith("#:schema study.schema.json\n")
     done = call("new", "own-data", "--out", "deep/mine.toml")
     assert sorted(each.name for each in (tmp_path / "deep").iterdir()) == [
         "mine.toml", "my_data.csv", "my_learner.py", "study.schema.json",
     ]  # fmt: skip
     assert "jaxonline run deep/mine.toml" in " ".join(done.stdout.split())
-    assert call("new", "--from", "quickstart").exit_code == 0
     for arguments, words in {
         ("own-data", "--out", "deep/mine.toml"): "deep/mine.toml: exists",
-        ("bandit",): "name: must be one of noisy-measurements, noisy-kernels, bandits",
+        ("bandit",): "name: must be one of quickstart, noisy-kernels, few-attributes",
         ("bandits", "--out", "a.json"): "--out: must end in .toml (got 'a.json'",
-        ("--from", "variance"): "--from: must be one of quickstart, experts, tracking",
     }.items():
         refused = call("new", *arguments)
         assert refused.exit_code == 2
         assert words in refused.stderr
         assert len(refused.stderr.splitlines()) == 2
-    assert all(name in call("new", "--help").stdout for name in EXAMPLES)
+    assert all(name in call(command, "--help").stdout for command in ("new", "run") for name in EXAMPLES)
 
 
 def test_the_help_has_examples_and_the_shell_completes():
@@ -77,6 +76,16 @@ def test_the_help_has_examples_and_the_shell_completes():
         (["run", "arms.toml", "--rounds", "5"], "arms.toml:5: record_at[0]: must be a round from 1 to 5 (got 10"),
         (["show"], "FOLDER"), (["show", "taken"], "'taken'"), (["diff", "taken"], "FOLDER"),
         (["rnu", "arms.toml"], "(got 'rnu'); did you mean 'run'?"),
+        (["run", "bandit"], "or be the name of a shipped study; did you mean 'bandits'?"),
+        (["run", "own-data"], "`jaxonline new own-data` writes all of them"),
+        (["bandit"], "command: unknown name (got 'bandit'); did you mean 'run bandits'?"),
+        (["quikstart"], "did you mean 'quickstart'?"), (["--nonsense"], "--nonsense"),
+        (["quickstart", "more"], "more"), (["quickstart", "--rusn", "5"], "--rusn"),
+        (["quickstart", "--runs", "0"], "--runs: must be at least 1"), (["quickstart", "--runs"], "--runs"),
+        (["quickstart", "--seed", "4294967296"], "--seed: must be at least 0 and below 4,294,967,296 (got 4,29"),
+        (["quickstart", "--out", "taken"], "--out: must be a folder that can be written (got 'taken'"),
+        (["quickstart", "--out", "taken/deep"], "--out: must be a folder that can be written (got 'taken/deep'"),
+        (["quickstart", "--out", "/proc/nowhere"], "--out: must be a folder that can be written"),
     ],
 )  # fmt: skip
 def test_invalid_command_lines_exit_with_2(tmp_path, monkeypatch, arguments, words):
@@ -87,6 +96,13 @@ def test_invalid_command_lines_exit_with_2(tmp_path, monkeypatch, arguments, wor
     assert done.exit_code == 2, done.output
     assert words in done.stderr
     assert len(done.stderr.splitlines()) == 2
+
+
+def test_a_path_that_exists_is_a_file_and_not_the_name_of_a_shipped_study(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bandits").write_text("")
+    assert "bandits: must end in .toml or .json" in call("run", "bandits").stderr
+    assert "bandits.toml: cannot be read (no such file" in call("run", "bandits.toml").stderr
 
 
 def test_a_damaged_folder_is_reported(tmp_path):

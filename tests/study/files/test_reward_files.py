@@ -10,9 +10,7 @@ from command_calls import ARMS, call, write
 from rich.console import Console
 from study_files import toml
 
-import jaxonline as jo
 from jaxonline.study import Context, load_study_file
-from jaxonline.study.files.writing import study_to_toml
 
 MEANS = [0.9, 0.6, 0.35]
 WRAPPED = {"type": "Rewards", "environment": {"type": "BernoulliArms", "means": MEANS}}
@@ -32,16 +30,6 @@ def test_a_study_file_has_arms_with_rewards(tmp_path):
     assert study.comparison.game.rewards
     np.testing.assert_allclose(study.comparison.game.environment.environment.means, MEANS)
     assert study.resolved["game"]["environment"]["type"] == "Rewards"
-
-
-def test_a_game_with_rewards_is_written_as_a_file(tmp_path):
-    text = study_to_toml(jo.bandit_game(MEANS, rewards=True), {"a": jo.learners.UCB1()}, rounds=9, runs=3)
-    assert (
-        'environment = { type = "Rewards", environment = { type = "BernoulliArms", means = [0.9, 0.6, 0.35] } }' in text
-    )
-    path = tmp_path / "written.toml"
-    path.write_text(text)
-    assert repr(load_study_file(path).comparison.game) == repr(jo.bandit_game(MEANS, rewards=True))
 
 
 def test_a_bad_reward_is_reported_at_its_key(tmp_path):

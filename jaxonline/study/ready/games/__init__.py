@@ -1,1 +1,0 @@
-"""The classical games of online learning, one module each, run by `jaxonline play NAME`."""
