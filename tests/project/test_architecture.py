@@ -13,7 +13,7 @@ from fresh_python import ROOT, run_python
 import jaxonline
 
 PACKAGE = Path(jaxonline.__file__).parent
-MAX_LINES = 400
+MAX_LINES = 600
 FACADE = "the package"  # jaxonline/__init__.py: what users see; nobody inside imports from it
 
 
