@@ -11,6 +11,7 @@ from jaxonline.game.protocols import Specs
 from jaxonline.learners.gradient.estimator_learner import EstimatorLearner
 from jaxonline.learners.gradient.gradient_learner import GradientInfo
 from jaxonline.learners.vectors import linear_range, zeros_like_vector
+from jaxonline.linalg.programs import compute_once
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Positive
@@ -69,6 +70,6 @@ class AdaGrad(EstimatorLearner):
         """Add the squares of g, and clip w - step g / root(squares) to the box."""
         g = self.estimator(key, state.w, oracle)
         step, radius = jnp.asarray(self.step_size, g.dtype), jnp.asarray(self.radius, g.dtype)
-        squares = state.squares + g * g
+        squares = state.squares + compute_once(jnp.square, g)  # all programs round alike
         w = state.w - step * g / jnp.sqrt(jnp.where(squares > 0, squares, 1.0))
         return AdaGradState(jnp.clip(w, -radius, radius), squares), GradientInfo(jnp.linalg.norm(g))
