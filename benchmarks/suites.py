@@ -16,6 +16,7 @@ from pydantic import Field
 import jaxonline as jo
 from benchmarks.papers.commands import StudyCommands
 from jaxonline import estimators
+from jaxonline.cli import main
 from jaxonline.datasets import canonical_name, diabetes, load
 from jaxonline.datasets.fetch import fetch_by_name
 from jaxonline.datasets.loading import data_files, search_paths
@@ -285,4 +286,4 @@ def _root() -> None:
 
 
 if __name__ == "__main__":
-    app()
+    main(app)

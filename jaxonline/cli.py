@@ -286,9 +286,9 @@ def _discard_output() -> None:
         os.dup2(nothing.fileno(), sys.stdout.fileno())
 
 
-def main() -> None:
-    """Run the command line. SIGTERM ends a command as Ctrl-C does. A question mark replaces unprintable characters."""
+def main(commands: Any = app) -> None:
+    """Run a command line. SIGTERM ends a command as Ctrl-C does. A question mark replaces unprintable characters."""
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
     replace_unencodable(sys.stdout, sys.stderr)
-    app()
+    commands()

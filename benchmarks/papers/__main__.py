@@ -6,7 +6,7 @@ import typer
 
 from benchmarks.papers.commands import StudyCommands, study_title
 from benchmarks.papers.studies import SOURCES, STUDIES
-from jaxonline.cli import console, usage_errors
+from jaxonline.cli import console, main, usage_errors
 
 PROGRAM = "python -m benchmarks.papers"
 
@@ -102,4 +102,4 @@ def _verify(
 
 
 if __name__ == "__main__":
-    app()
+    main(app)

@@ -66,8 +66,7 @@ def sample_together(
     """Draw the noise of a distribution with each of n keys, and stack the draws."""
     if isinstance(law, SamplesTogether):
         return law.sample_together(keys, t, x)
-    # jax 0.12 may not finish the compilation of several draws that it fuses
-    return jnp.stack([compute_once(law.sample, key, t, x) for key in keys])
+    return jnp.stack([compute_once(law.sample, key, t, x) for key in keys])  # fused, jax 0.12 may not compile them
 
 
 @runtime_checkable

@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+from jax.interpreters.partial_eval import dce_jaxpr
 from jaxtyping import Array
 
 from jaxonline.game import Entrant, play_round, start, stream_keys
@@ -11,8 +12,7 @@ from jaxonline.simulation.sweeps import Team
 def is_deterministic(team: Team) -> bool:
     """Return whether nothing in a round depends on random keys.
 
-    The function traces one round and marks all values that are computed from the keys. A part that gets a key and does
-    not use it counts as random if it is compiled separately, so False may also mean "unknown".
+    The function traces one round and looks whether its results need the key.
 
     Example:
         >>> import numpy as np, jaxonline as jo
@@ -32,8 +32,5 @@ def is_deterministic(team: Team) -> bool:
         return play_round(team.game, entrant, keys, jnp.int32(1), start(team.game, entrant, keys))
 
     program = jax.make_jaxpr(first_round)(jax.random.key(0)).jaxpr
-    random = set(program.invars)
-    for equation in program.eqns:
-        if any(isinstance(value, type(program.invars[0])) and value in random for value in equation.invars):
-            random.update(equation.outvars)
-    return not any(isinstance(value, type(program.invars[0])) and value in random for value in program.outvars)
+    _, used_inputs = dce_jaxpr(program, [True] * len(program.outvars))
+    return not any(used_inputs)

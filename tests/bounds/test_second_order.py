@@ -5,6 +5,7 @@ import pytest
 from references.combiners import predictions_of, weights_of
 
 import jaxonline as jo
+from benchmarks.papers.engines.kernels import aggregate
 from jaxonline.bounds import boa, ml_poly, ml_prod
 
 BOUNDS = {"ml-poly": ml_poly, "ml-prod": ml_prod, "boa": boa}
@@ -111,7 +112,7 @@ def test_runs_of_the_learners_with_the_squared_loss_are_below_the_bounds(name):
     y = rng.uniform(size=300)
     experts = np.clip(y[:, None] + rng.normal(size=(300, 6)) * np.linspace(0.1, 1.0, 6), 0, 1)
     with jax.enable_x64(True):
-        found = np.asarray(jo.aggregate(getattr(jo.learners, name)(), experts, y).predictions)
+        found = np.asarray(aggregate(getattr(jo.learners, name)(), experts, y).predictions)
     rule = {"MLPoly": "ml-poly", "MLProd": "ml-prod", "BOA": "boa"}[name]
     np.testing.assert_allclose(found, predictions_of(rule, experts, y), atol=1e-9)
     r = ((found - y) ** 2)[:, None] - (experts - y[:, None]) ** 2

@@ -11,7 +11,7 @@ from bad_call_parts import EXP, GAUSS, LAW, LENGTH, MAP, X, Y
 from bad_calls import MASKED, Row, check, count, grouped, number, option, positive, row, rows, thing, vector
 
 import jaxonline as jo
-from benchmarks.papers.engines.kernels import expert_forecasts, forecast
+from benchmarks.papers.engines.kernels import aggregate, expert_forecasts, forecast
 from jaxonline import comparators, environments, estimators, feedback, kernels, learners, losses
 from jaxonline.environments.adversaries import indistinguishable_pair, unavoidable_regret
 from jaxonline.estimators.dictionary import Dictionary
@@ -299,18 +299,17 @@ def attributes_calls():
 
 
 def sequences_calls():
-    yield from thing("combiner", lambda c: jo.aggregate(c, X, Y), learners.EWA)
+    yield from thing("combiner", lambda c: aggregate(c, X, Y), learners.EWA)
     for name, call in (
-        ("experts", lambda X: jo.aggregate(learners.EWA(1.0), X, Y, dtype="float32")),
+        ("experts", lambda X: aggregate(learners.EWA(1.0), X, Y, dtype="float32")),
         ("Z", lambda Z: forecast(Z, Y, dtype="float32")),
         ("X", lambda X: expert_forecasts(DICTIONARY, X, Y, dtype="float32")),
     ):
         yield from rows(name, call, TypeError, None, "a", X + 0j, np.ma.masked_array(X, X > 0), [[1], [1, 2], [1]])
         yield from rows(name, call, ValueError, X * np.nan, X[0], X[:2], np.zeros((0, 2)), 1e39 + X)
-    yield from rows("targets", lambda y: jo.aggregate(learners.Aggregating(), X, y, dtype="float32"), ValueError, Y * 9)
-    yield from option("dtype", lambda dtype: jo.aggregate(learners.EWA(1.0), X, Y, dtype=dtype), "float16")
+    yield from option("dtype", lambda dtype: aggregate(learners.EWA(1.0), X, Y, dtype=dtype), "float16")
     bad = "squared", 3.0, losses.Squared
-    yield from rows("loss", lambda loss: jo.aggregate(learners.EWA(1.0), X, Y, loss, dtype="float32"), TypeError, *bad)
+    yield from rows("loss", lambda loss: aggregate(learners.EWA(1.0), X, Y, loss, dtype="float32"), TypeError, *bad)
     yield from positive("regularizer", lambda r: forecast(X, Y, regularizer=r, dtype="float32"))
     yield from count("block", lambda n: forecast(X, Y, block=n, dtype="float32"))
 

@@ -9,6 +9,7 @@ from bad_calls import Row, check, grouped, row, rows
 from generated_calls import CYCLE, UNPRINTABLE
 
 import jaxonline as jo
+from benchmarks.papers.__main__ import app as papers
 from jaxonline import bounds, cli, comparators, datasets, environments, estimators, losses
 from jaxonline.feedback import noise
 
@@ -95,8 +96,8 @@ def test_hostile_argument_raises_error_that_names_the_argument(calls):
 def test_terminal_replaces_characters_that_it_cannot_show(encoding, monkeypatch):
     output = io.TextIOWrapper(io.BytesIO(), encoding)
     monkeypatch.setattr(sys, "stdout", output)
-    monkeypatch.setattr(sys, "argv", ["jaxonline", "verify", "--claim", "E18"])
+    monkeypatch.setattr(sys, "argv", ["papers", "verify", "--claim", "E18"])
     with pytest.raises(SystemExit) as end:
-        cli.main()
+        cli.main(papers)
     assert end.value.code == 0
     assert "E18" in output.buffer.getvalue().decode(encoding)

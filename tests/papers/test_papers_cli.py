@@ -367,7 +367,6 @@ FIELDS = {
         "--seeds 4294967296,": "--seeds",
         "--sampler other": "--sampler ... got other",
         "--dtype float16": "--dtype",
-        "--impute mode": "--impute ... got mode",
         "--sets table.csv --target nonsense": "table.csv has no column 'nonsense'",
         "--sets table.csv --target 9": "table.csv has no column 9",
         "--sets file": "--sets",

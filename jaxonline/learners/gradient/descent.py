@@ -15,6 +15,7 @@ from jaxonline.game.protocols import Specs
 from jaxonline.game.traits import FeedbackTraits, LearnerTraits
 from jaxonline.learners.checks import zeros_like_vector
 from jaxonline.learners.gradient.step_sizes import Optimizer, StepSize
+from jaxonline.numerics.elementwise import compute_once
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
@@ -184,7 +185,7 @@ class AdaGrad(EstimatorLearner):
         """Add the squares of g, and clip w - step g / root(squares) to the box."""
         g = self.estimator(key, state.w, oracle)
         step, radius = jnp.asarray(self.step_size, g.dtype), jnp.asarray(self.radius, g.dtype)
-        squares = state.squares + g * g
+        squares = state.squares + compute_once(jnp.square, g)  # all programs round alike
         w = state.w - step * g / jnp.sqrt(jnp.where(squares > 0, squares, 1.0))
         return AdaGradState(jnp.clip(w, -radius, radius), squares), GradientInfo(jnp.linalg.norm(g))
 

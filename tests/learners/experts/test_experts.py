@@ -10,6 +10,7 @@ from combiners import weights_of
 from tiers import some
 
 import jaxonline as jo
+from benchmarks.papers.engines.kernels import aggregate
 from jaxonline.feedback import FullOracle
 from jaxonline.game import Specs, stream_keys
 from jaxonline.game.protocols import Draw, Learner
@@ -79,15 +80,15 @@ class Absolute:
 @pytest.mark.long
 @pytest.mark.parametrize("name", COMBINERS)
 def test_combiner_under_the_absolute_loss_equals_its_numpy_loop(x64, name):
-    """Predictions of `jo.aggregate`, which differ from those under the squared loss."""
+    """Predictions of `aggregate`, which differ from those under the squared loss."""
     rng = np.random.default_rng(1)
     y = np.sin(np.arange(T) / 9)
     # correlated errors, so that no expert has all of the weight or none
     X = y[:, None] + 0.3 * rng.normal(size=(T, 1)) + 0.1 * rng.normal(size=(T, K))
     weights = weights_of(name, np.abs(X - y[:, None]), lambda w, t: abs(w @ X[t] - y[t]))
-    result = jo.aggregate(COMBINERS[name], X, y, Absolute())
+    result = aggregate(COMBINERS[name], X, y, Absolute())
     np.testing.assert_allclose(result.predictions, (weights * X).sum(axis=1), rtol=0, atol=1e-12)
-    assert np.abs(result.predictions - jo.aggregate(COMBINERS[name], X, y).predictions).max() > 1e-3
+    assert np.abs(result.predictions - aggregate(COMBINERS[name], X, y).predictions).max() > 1e-3
 
 
 def test_regret_of_hedge_is_below_its_bound():
@@ -223,7 +224,7 @@ def test_aggregating_under_the_logarithmic_loss_is_bayes(x64):
     rng = np.random.default_rng(4)
     y = (rng.uniform(size=T) < 0.7).astype(float)
     X = np.clip(np.linspace(0.2, 0.9, K) + 0.05 * rng.normal(size=(T, K)), 0.02, 0.98)
-    result = jo.aggregate(Aggregating(0.0, 1.0, Logarithmic(), eta=1.0), X, y)
+    result = aggregate(Aggregating(0.0, 1.0, Logarithmic(), eta=1.0), X, y)
     likelihoods = np.cumprod(np.where(y[:, None] == 1, X, 1 - X), axis=0)
     before = np.vstack([np.ones(K), likelihoods[:-1]])
     np.testing.assert_allclose(result.predictions, (before * X).sum(axis=1) / before.sum(axis=1), rtol=1e-12)
@@ -244,12 +245,12 @@ def test_bisection_agrees_with_the_closed_form(x64):
     y = rng.uniform(-1, 3, size=T)
     X = np.clip(y[:, None] + rng.uniform(0.1, 2.0, size=K) * rng.normal(size=(T, K)), -1, 3)
     for eta in (0.125, 0.02):
-        closed = jo.aggregate(Aggregating(-1.0, 3.0, eta=eta), X, y)
-        solved = jo.aggregate(Aggregating(-1.0, 3.0, SquaredByHand(), eta=eta), X, y)
+        closed = aggregate(Aggregating(-1.0, 3.0, eta=eta), X, y)
+        solved = aggregate(Aggregating(-1.0, 3.0, SquaredByHand(), eta=eta), X, y)
         np.testing.assert_allclose(solved.predictions, closed.predictions, rtol=0, atol=1e-12)
     np.testing.assert_array_equal(
-        jo.aggregate(Aggregating(-1.0, 3.0), X, y).predictions,
-        jo.aggregate(Aggregating(-1.0, 3.0, eta=0.125), X, y).predictions,
+        aggregate(Aggregating(-1.0, 3.0), X, y).predictions,
+        aggregate(Aggregating(-1.0, 3.0, eta=0.125), X, y).predictions,
     )
 
 
@@ -320,8 +321,8 @@ def test_a_rate_for_another_number_of_experts_is_rejected(make):
         (lambda: Aggregating(eta=2.5), r"eta.*2\.5"),
         (lambda: Aggregating(loss=3), "loss"),
         (lambda: Truncated(3), "learner"),
-        (lambda: jo.aggregate(VAW(), np.ones((2, 2)), np.ones(2), Absolute()), "loss"),
-        (lambda: jo.aggregate(EWA, np.ones((2, 2)), np.ones(2)), "combiner"),
+        (lambda: aggregate(VAW(), np.ones((2, 2)), np.ones(2), Absolute()), "loss"),
+        (lambda: aggregate(EWA, np.ones((2, 2)), np.ones(2)), "combiner"),
     ],
 )
 def test_error_names_the_argument(x64, call, text):
