@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     )
     from jaxonline.citing import cite
     from jaxonline.comparators import BestArm, BestSegments, BestSet, CondorcetWinner, L2Ball, RKHSBall
-    from jaxonline.environments.arms import bandit_game
+    from jaxonline.environments.bandit_games import bandit_game
     from jaxonline.feedback import (
         AdversarialCopies,
         Attributes,

@@ -10,7 +10,7 @@ from scipy import special
 
 from jaxonline.bounds.regret_bound import OBLIVIOUS, STOCHASTIC, RegretBound, assumes
 from jaxonline.comparators.arms import CondorcetWinner
-from jaxonline.environments.arms import Preferences
+from jaxonline.environments.bandit_games import Preferences
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int
 
-from jaxonline.environments.arms import Preferences
+from jaxonline.environments.bandit_games import Preferences
 from jaxonline.game.protocols import Comparator
 from jaxonline.losses import ZeroOne
 from jaxonline.losses.arms import PairLoss, Select, set_size

@@ -1,16 +1,8 @@
 """Environments: data sets as streams, stochastic generators, and adversaries."""
 
 from jaxonline.environments.adversaries import ChasingNoise, indistinguishable_pair, unavoidable_regret
-from jaxonline.environments.arms import (
-    BernoulliArms,
-    ContextualLinearArms,
-    DriftingArms,
-    GaussianArms,
-    HiddenBestArm,
-    PreferenceArms,
-    Rewards,
-    SwitchingArms,
-)
+from jaxonline.environments.arms import BernoulliArms, DriftingArms, GaussianArms, HiddenBestArm, SwitchingArms
+from jaxonline.environments.bandit_games import ContextualLinearArms, PreferenceArms, Rewards
 from jaxonline.environments.data import Autoregressive, DataStream
 from jaxonline.environments.experts import FiniteClass, RandomWalkExperts, SwitchingExperts
 from jaxonline.environments.reacting import ContraryLabels, ContraryLosses, OppositeInstances, OppositeLabels
