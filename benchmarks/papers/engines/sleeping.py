@@ -116,7 +116,7 @@ class SleepingHedge(SumsLearner):
     """
 
     eta: Positive
-    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0), plays_probabilities=True)
+    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
 
     def predict(self, key: Key[Array, ""], state: Compensated, x: Bool[Array, "K"]) -> Draw:
         """Draw an available expert."""

@@ -10,6 +10,7 @@ from vaw_equations import normal_equations, sequence
 import jaxonline as jo
 from benchmarks.papers.engines import kernels
 from benchmarks.papers.engines.kernels import aggregate, expert_forecasts, forecast, play_sequence
+from benchmarks.papers.studies.multikernel import LateStart
 from jaxonline.estimators.dictionary import Dictionary
 from jaxonline.learners import OMKLGF
 from jaxonline.learners.experts.advice import Aggregating, OverAdvice, Truncated, as_learner
@@ -20,9 +21,9 @@ T = 200
 TRUNCATED = Truncated(EWA(0.5))
 RULES = {
     "ewa": EWA(0.5),
-    "ewa, late start": OverAdvice(EWA(0.5), late_start=True),
+    "ewa, late start": LateStart(OverAdvice(EWA(0.5))),
     "aggregating": Aggregating(0.0, 1.0),
-    "aggregating, late start": Aggregating(0.0, 1.0, late_start=True),
+    "aggregating, late start": LateStart(Aggregating(0.0, 1.0)),
     "boa": BOA(),
     "ml-poly": MLPoly(),
     "ml-prod": MLProd(),
