@@ -1,22 +1,22 @@
 """Environments of `benchmarks.tightness` with rows from traced arrays, and regrets on the host."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 import jaxonline as jo
-from jaxonline.game import EnvironmentDefaults, EnvironmentTraits
+from jaxonline.game import Environment
 
 
 @jo.struct
-class Rows(EnvironmentDefaults):
+class Rows(Environment):
     """Row t of X and y in round t, as in `DataStream`, which accepts no traced arrays."""
 
     X: jax.Array
     y: jax.Array
-    traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(oblivious=True)
+    oblivious = True
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:
@@ -34,7 +34,7 @@ class Rows(EnvironmentDefaults):
         del key
         return self.X[t - 1], state
 
-    def answer(
+    def outcome(
         self, key: jax.Array, state: tuple[()], t: jax.Array, x: jax.Array, y_hat: Any
     ) -> tuple[jax.Array, tuple[()]]:
         del key, x, y_hat
@@ -45,13 +45,11 @@ class Rows(EnvironmentDefaults):
 class ReactingLabels(Rows):
     """Row t of y has two labels: for predictions of at least 0, and below 0."""
 
-    traits: ClassVar[EnvironmentTraits] = EnvironmentTraits()
-
     @property
     def outcome_spec(self) -> jax.ShapeDtypeStruct:
         return jax.ShapeDtypeStruct((), self.y.dtype)
 
-    def answer(
+    def outcome(
         self, key: jax.Array, state: tuple[()], t: jax.Array, x: jax.Array, y_hat: Any
     ) -> tuple[jax.Array, tuple[()]]:
         del key, x
@@ -59,7 +57,7 @@ class ReactingLabels(Rows):
 
 
 @jo.struct
-class ReactingLosses(EnvironmentDefaults):
+class ReactingLosses(Environment):
     """Losses of K arms that depend on the round and the arm drawn in the round before; tables [T, K, K]."""
 
     losses: jax.Array
@@ -80,7 +78,7 @@ class ReactingLosses(EnvironmentDefaults):
         del key, t
         return jnp.zeros((0,), self.losses.dtype), state
 
-    def answer(
+    def outcome(
         self, key: jax.Array, state: jax.Array, t: jax.Array, x: jax.Array, y_hat: Any
     ) -> tuple[jax.Array, jax.Array]:
         del key, x

@@ -227,7 +227,7 @@ class NoisyRegression(Suite):
 
         full = descent(estimators.FullGradient())
         return {
-            "full information": lambda step: jo.Entrant(full(step), jo.FullInformation()),
+            "full information": lambda step: jo.WithFeedback(full(step), jo.FullInformation()),
             **{name: descent(estimator) for name, estimator in noisy.items()},
         }
 

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from benchmarks.papers.claims.places import defining_file
 from jaxonline import bounds, learners
-from jaxonline.game.traits import LearnerTraits
 from jaxonline.parameters.signatures import parameters_of
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int
 
 from jaxonline.environments.bandit_games import Preferences
-from jaxonline.game.protocols import Comparator
+from jaxonline.game.roles import Comparator
 from jaxonline.losses import ZeroOne
 from jaxonline.losses.arms import PairLoss, Select, set_size
 from jaxonline.losses.base import AnyLoss

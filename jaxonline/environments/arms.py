@@ -1,6 +1,6 @@
 """Environments of arms with independent losses, whose means are constant or change."""
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
@@ -8,8 +8,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline import random
-from jaxonline.game.defaults import EnvironmentDefaults
-from jaxonline.game.traits import EnvironmentTraits
+from jaxonline.game.roles import Environment
 from jaxonline.losses.arms import LazyOutcome
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
@@ -68,10 +67,10 @@ def _normal_vector(key: Key[Array, ""], means: Float[Array, "K"], std: Float[Arr
 # Base class of environments with a scalar outcome.
 
 
-class ScalarOutcome(EnvironmentDefaults):
+class ScalarOutcome(Environment):
     """Base class of oblivious environments with a scalar outcome; without state unless the subclass defines `init`."""
 
-    traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(oblivious=True)
+    oblivious = True
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:
@@ -93,10 +92,10 @@ class ScalarOutcome(EnvironmentDefaults):
 # Stochastic bandits: arms with random losses.
 
 
-class ContextFreeArms(EnvironmentDefaults):
+class ContextFreeArms(Environment):
     """Base class of arms with random losses: instances are empty vectors, and `means` [..., K] sets `outcome_spec`."""
 
-    traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(oblivious=True)
+    oblivious = True
     means: Any
 
     @property
@@ -124,7 +123,7 @@ def _as_probabilities(values: Any, name: str) -> Array:
     return jax_array(name, values, ge=0.0, le=1.0)
 
 
-ZERO_OR_ONE = EnvironmentTraits(oblivious=True, outcomes=np.array([0.0, 1.0]))
+ZERO_OR_ONE = np.array([0.0, 1.0])
 
 Probabilities = Annotated[Any, Shape("K"), Interval(ge=0, le=1), Convert(_as_probabilities)]
 """A vector of numbers from 0 to 1, such as mean losses, converted to an array of jax."""
@@ -139,22 +138,23 @@ class BernoulliArms(ContextFreeArms):
 
     Example:
         >>> import jax, jaxonline as jo
-        >>> losses, _ = jo.environments.BernoulliArms([0.0, 1.0]).answer(jax.random.key(0), (), 1, None, None)
+        >>> losses, _ = jo.environments.BernoulliArms([0.0, 1.0]).outcome(jax.random.key(0), (), 1, None, None)
         >>> losses.vector().tolist()
         [0.0, 1.0]
     """
 
-    traits: ClassVar[EnvironmentTraits] = ZERO_OR_ONE
+    oblivious = True
+    outcomes = ZERO_OR_ONE
     means: Probabilities
 
-    def answer(
+    def outcome(
         self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: PyTree, y_hat: PyTree
     ) -> tuple[LazyOutcome, tuple[()]]:
         """Draw the losses of all arms."""
         del t, x, y_hat
         return lazy_bernoulli(key, self.means), state
 
-    def expected_outcome(self, state: tuple[()], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
+    def mean_outcome(self, state: tuple[()], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
         del state, t, x, y
         return self.means  # type: ignore[return-value]
 
@@ -169,7 +169,7 @@ class GaussianArms(ContextFreeArms):
 
     Example:
         >>> import jax, jaxonline as jo
-        >>> losses, _ = jo.environments.GaussianArms([0.25, 0.5], std=0.0).answer(jax.random.key(0), (), 1, None, None)
+        >>> losses, _ = jo.environments.GaussianArms([0.25, 0.5], std=0.0).outcome(jax.random.key(0), (), 1, None, None)
         >>> losses.vector().tolist()
         [0.25, 0.5]
     """
@@ -177,14 +177,14 @@ class GaussianArms(ContextFreeArms):
     means: JaxVector
     std: NonNegative = 1.0
 
-    def answer(
+    def outcome(
         self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: PyTree, y_hat: PyTree
     ) -> tuple[LazyOutcome, tuple[()]]:
         """Draw the losses of all arms."""
         del t, x, y_hat
         return lazy_normal(key, self.means, self.std), state
 
-    def expected_outcome(self, state: tuple[()], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
+    def mean_outcome(self, state: tuple[()], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
         del state, t, x, y
         return self.means
 
@@ -208,7 +208,8 @@ class HiddenBestArm(ContextFreeArms):
         [0.44999998807907104, 0.5, 0.5, 0.5]
     """
 
-    traits: ClassVar[EnvironmentTraits] = ZERO_OR_ONE
+    oblivious = True
+    outcomes = ZERO_OR_ONE
     n_arms: Count = static()
     gap: Annotated[Number, Interval(gt=0, le=0.5)]
 
@@ -229,14 +230,14 @@ class HiddenBestArm(ContextFreeArms):
         is_best = jnp.arange(self.n_arms, dtype=jnp.int32) == best
         return 0.5 - jnp.where(is_best, jnp.asarray(self.gap, self.outcome_spec.dtype), 0.0)
 
-    def answer(
+    def outcome(
         self, key: Key[Array, ""], state: Float[Array, "K"], t: Int[Array, ""], x: PyTree, y_hat: PyTree
     ) -> tuple[LazyOutcome, Float[Array, "K"]]:
         """Draw the losses of all arms."""
         del t, x, y_hat
         return lazy_bernoulli(key, state), state
 
-    def expected_outcome(self, state: Float[Array, "K"], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
+    def mean_outcome(self, state: Float[Array, "K"], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
         del t, x, y
         return state
 
@@ -262,7 +263,8 @@ class DriftingArms(ContextFreeArms):
         ([0.2, 0.8], True)
     """
 
-    traits: ClassVar[EnvironmentTraits] = ZERO_OR_ONE
+    oblivious = True
+    outcomes = ZERO_OR_ONE
     means: Probabilities
     step: NonNegative = 0.01
 
@@ -278,14 +280,14 @@ class DriftingArms(ContextFreeArms):
         means = reflect(state + step * random.normal(key, state.shape, state.dtype))
         return jnp.zeros((0,), state.dtype), means
 
-    def answer(
+    def outcome(
         self, key: Key[Array, ""], state: Float[Array, "K"], t: Int[Array, ""], x: PyTree, y_hat: PyTree
     ) -> tuple[LazyOutcome, Float[Array, "K"]]:
         """Draw the losses of all arms."""
         del t, x, y_hat
         return lazy_bernoulli(key, state), state
 
-    def expected_outcome(self, state: Float[Array, "K"], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
+    def mean_outcome(self, state: Float[Array, "K"], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
         del t, x, y
         return state
 
@@ -309,11 +311,12 @@ class SwitchingArms(ContextFreeArms):
     Example:
         >>> import jax.numpy as jnp, jaxonline as jo
         >>> arms = jo.environments.SwitchingArms([[0.2, 0.8], [0.8, 0.2]], starts=[11])
-        >>> [arms.expected_outcome((), jnp.int32(t), None, None)[0].round(1).item() for t in (10, 11)]
+        >>> [arms.mean_outcome((), jnp.int32(t), None, None)[0].round(1).item() for t in (10, 11)]
         [0.20000000298023224, 0.800000011920929]
     """
 
-    traits: ClassVar[EnvironmentTraits] = ZERO_OR_ONE
+    oblivious = True
+    outcomes = ZERO_OR_ONE
     means: Annotated[Any, Shape("S", "K"), Interval(ge=0, le=1), Convert(_as_table)]
     starts: Annotated[Any, Shape("S - 1"), Gt(1), Convert(_as_integers)]
 
@@ -327,14 +330,14 @@ class SwitchingArms(ContextFreeArms):
             raise ArgumentError("starts", f"must be increasing and at least 2 (got {check.quote(starts)})")
         set_field(self, "starts", jnp.asarray(starts, jnp.int32))
 
-    def answer(
+    def outcome(
         self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: PyTree, y_hat: PyTree
     ) -> tuple[LazyOutcome, tuple[()]]:
         """Draw the losses of all arms."""
-        means = self.expected_outcome(state, t, x, y_hat)
+        means = self.mean_outcome(state, t, x, y_hat)
         return lazy_bernoulli(key, means), state
 
-    def expected_outcome(self, state: tuple[()], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
+    def mean_outcome(self, state: tuple[()], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
         del state, x, y
         return self.means[jnp.sum(t >= self.starts, dtype=jnp.int32)]
 

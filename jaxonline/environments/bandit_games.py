@@ -1,6 +1,6 @@
 """Arms with rewards, arms whose losses depend on a context, pairs of arms, and bandit games."""
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
@@ -19,9 +19,7 @@ from jaxonline.environments.arms import (
 )
 from jaxonline.feedback import Bandit
 from jaxonline.game import Game
-from jaxonline.game.defaults import EnvironmentDefaults, ForwardsToEnvironment
-from jaxonline.game.protocols import AnyFeedback, Environment
-from jaxonline.game.traits import EnvironmentTraits, traits_of
+from jaxonline.game.roles import Environment, EnvironmentWrapper, Feedback
 from jaxonline.losses import ArmLoss
 from jaxonline.losses.arms import LazyOutcome
 from jaxonline.parameters import check
@@ -51,7 +49,7 @@ ARMS_WITH_MEANS = (BernoulliArms, GaussianArms, DriftingArms, SwitchingArms)
 
 
 @struct
-class Rewards(ForwardsToEnvironment):
+class Rewards(EnvironmentWrapper):
     """Arms with rewards: the outcomes of `environment` are rewards, and learners receive the losses 1 - reward.
 
     Results, tables, figures and messages of a game with this environment show rewards: the cumulative reward in place
@@ -87,11 +85,12 @@ class Rewards(ForwardsToEnvironment):
         [8.0, 8.0]
     """
 
+    rewards = True
     environment: Annotated[Any, Component("environment")]
 
     def __post_init__(self):
         inner = check.instance("environment", self.environment, Environment, "an environment")
-        if traits_of(inner, EnvironmentTraits).rewards:
+        if inner.rewards:
             raise ArgumentError("environment", f"must not have rewards already (got {type(inner).__name__})")
         if isinstance(inner, HiddenBestArm):
             problem = "must have rewards as outcomes (got HiddenBestArm, whose best arm has the smallest outcome)"
@@ -101,16 +100,10 @@ class Rewards(ForwardsToEnvironment):
             raise ArgumentError("environment", f"must have vectors of rewards as outcomes (got {shape})")
 
     @property
-    def traits(self) -> EnvironmentTraits:
-        """Traits of `environment`, with losses as outcomes."""
-        traits = super().traits
-        known = traits.outcomes is not None and not check.is_abstract(traits.outcomes)
-        return traits._replace(rewards=True, outcomes=1.0 - np.asarray(traits.outcomes) if known else traits.outcomes)
-
-    @property
-    def instance_spec(self) -> PyTree:
-        """Shape and dtype of an instance of `environment`."""
-        return self.environment.instance_spec
+    def outcomes(self) -> Any:
+        """The losses that can occur: 1 - reward."""
+        rewards = self.environment.outcomes
+        return rewards if rewards is None or check.is_abstract(rewards) else 1.0 - np.asarray(rewards)
 
     def init(self, key: Array) -> PyTree:
         """Return the state of the arms."""
@@ -120,18 +113,18 @@ class Rewards(ForwardsToEnvironment):
         """Return the instance of `environment`."""
         return self._arms.instance(key, state, t)
 
-    def answer(
+    def outcome(
         self, key: Array, state: PyTree, t: Int[Array, ""], x: PyTree, y_hat: PyTree
     ) -> tuple[Float[Array, "K"] | LazyOutcome, PyTree]:
         """Return the losses of all arms: 1 - reward."""
-        outcome, state = self._arms.answer(key, state, t, x, y_hat)
+        outcome, state = self._arms.outcome(key, state, t, x, y_hat)
         return outcome if self._has_means else _one_minus(outcome), state
 
-    def expected_outcome(self, state: PyTree, t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
+    def mean_outcome(self, state: PyTree, t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
         """Return the mean losses of all arms."""
         if self._has_means:
-            return self._arms.expected_outcome(state, t, x, y)
-        return 1.0 - self.environment.expected_outcome(state, t, x, 1.0 - y)
+            return self._arms.mean_outcome(state, t, x, y)
+        return 1.0 - self.environment.mean_outcome(state, t, x, 1.0 - y)
 
     @property
     def _has_means(self) -> bool:
@@ -167,7 +160,7 @@ def _loss_vector(rewards: LazyOutcome) -> Float[Array, "K"]:
 
 
 @struct
-class ContextualLinearArms(EnvironmentDefaults):
+class ContextualLinearArms(Environment):
     """Linear contextual bandit: arm k has features x_k and the loss <weights, x_k> + noise_std z, z standard normal.
 
     An instance is the matrix of features [K, d]. The rows x_k are uniform on a sphere; the rows and the noise are
@@ -183,7 +176,7 @@ class ContextualLinearArms(EnvironmentDefaults):
         >>> import jax, jax.numpy as jnp, jaxonline as jo
         >>> arms = jo.environments.ContextualLinearArms([1.0, -1.0], n_arms=3)
         >>> x, state = arms.instance(jax.random.key(0), (), jnp.int32(1))
-        >>> losses, _ = arms.answer(jax.random.key(1), state, jnp.int32(1), x, jnp.int32(0))
+        >>> losses, _ = arms.outcome(jax.random.key(1), state, jnp.int32(1), x, jnp.int32(0))
         >>> x.shape, bool(jnp.allclose(losses, x[:, 0] - x[:, 1]))
         ((3, 2), True)
     """
@@ -192,7 +185,7 @@ class ContextualLinearArms(EnvironmentDefaults):
     n_arms: Count = static()
     noise_std: NonNegative = 0.0
     radius: Positive = 1.0
-    traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(oblivious=True)
+    oblivious = True
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:
@@ -217,7 +210,7 @@ class ContextualLinearArms(EnvironmentDefaults):
         z = random.normal(key, self.instance_spec.shape, self.weights.dtype)
         return z * (jnp.asarray(self.radius, z.dtype) / jnp.linalg.norm(z, axis=1, keepdims=True)), state
 
-    def answer(
+    def outcome(
         self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: Float[Array, "K d"], y_hat: Any
     ) -> tuple[Float[Array, "K"], tuple[()]]:
         """Draw the losses of all arms."""
@@ -225,7 +218,7 @@ class ContextualLinearArms(EnvironmentDefaults):
         noise = random.normal(key, (self.n_arms,), x.dtype)
         return x @ self.weights + jnp.asarray(self.noise_std, x.dtype) * noise, state
 
-    def expected_outcome(self, state: tuple[()], t: Int[Array, ""], x: Float[Array, "K d"], y: Any) -> Array:
+    def mean_outcome(self, state: tuple[()], t: Int[Array, ""], x: Float[Array, "K d"], y: Any) -> Array:
         del state, t, y
         return x @ self.weights
 
@@ -265,12 +258,13 @@ class PreferenceArms(ContextFreeArms):
         >>> import jax
         >>> import jaxonline as jo
         >>> arms = jo.environments.PreferenceArms([[0.5, 1.0], [0.0, 0.5]])
-        >>> duels, _ = arms.answer(jax.random.key(0), (), 1, None, None)
+        >>> duels, _ = arms.outcome(jax.random.key(0), (), 1, None, None)
         >>> duels.vector().tolist()
         [[0.5, 1.0], [0.0, 0.5]]
     """
 
-    traits: ClassVar[EnvironmentTraits] = ZERO_OR_ONE
+    oblivious = True
+    outcomes = ZERO_OR_ONE
     preferences: Preferences
 
     @property
@@ -278,7 +272,7 @@ class PreferenceArms(ContextFreeArms):
         """Shape and dtype of an outcome: the duels of all pairs [K, K]."""
         return jax.ShapeDtypeStruct(self.preferences.shape, self.preferences.dtype)
 
-    def answer(
+    def outcome(
         self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: PyTree, y_hat: PyTree
     ) -> tuple[LazyOutcome, tuple[()]]:
         """Return the duels of all pairs."""
@@ -286,7 +280,7 @@ class PreferenceArms(ContextFreeArms):
         n_arms = len(self.preferences)
         return LazyOutcome(_duel, _all_duels, (key, self.preferences), n_arms, width=n_arms), state
 
-    def expected_outcome(self, state: tuple[()], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K K"]:
+    def mean_outcome(self, state: tuple[()], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K K"]:
         """Return the matrix of preferences, which are the means of the duels."""
         del state, t, x, y
         return self.preferences
@@ -318,7 +312,7 @@ def bandit_game(
     *,
     std: NonNegativeFloat | None = None,
     starts: ArrayLike | None = None,
-    feedback: Annotated[AnyFeedback, Component("feedback")] = Bandit(),  # noqa: B008
+    feedback: Annotated[Feedback, Component("feedback")] = Bandit(),  # noqa: B008
 ) -> Game:
     """Return the game of a stochastic bandit with the given means: Bernoulli arms, and the pseudo-regret.
 

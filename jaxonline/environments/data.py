@@ -9,8 +9,7 @@ from jaxtyping import Array, Float, Int, Key
 
 from jaxonline import random
 from jaxonline.environments.arms import ScalarOutcome
-from jaxonline.game.defaults import EnvironmentDefaults
-from jaxonline.game.traits import EnvironmentTraits
+from jaxonline.game.roles import Environment
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import set_field, static, struct
@@ -35,7 +34,7 @@ Rows = Annotated[Any, Shape(), Convert(lambda rows, name: rows)]  # `DataStream`
 
 
 @struct
-class DataStream(EnvironmentDefaults):
+class DataStream(Environment):
     """Data set as an environment: one row a round, pass after pass.
 
     Raises a ValueError if shapes do not match, an entry is not finite, or there are no rows.
@@ -70,11 +69,22 @@ class DataStream(EnvironmentDefaults):
         set_field(self, "X", jnp.asarray(self.X, dtype))
         set_field(self, "y", jnp.asarray(self.y, dtype))
 
+    oblivious = True
+
     @property
-    def traits(self) -> EnvironmentTraits:
-        """Traits of the data set: oblivious, deterministic in file order, with all outcomes."""
-        rows = {"outcomes": self.y, "n_rows": self.X.shape[0]}
-        return EnvironmentTraits(oblivious=True, deterministic=self.order == "file", **rows)
+    def deterministic(self) -> bool:
+        """Whether every run has the rows in file order."""
+        return self.order == "file"
+
+    @property
+    def outcomes(self) -> Any:
+        """The outcomes of all rows."""
+        return self.y
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.X.shape[0]
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:
@@ -117,7 +127,7 @@ class DataStream(EnvironmentDefaults):
             index = permutation[position]
         return self.X[index], DataStreamState(permutation, index)
 
-    def answer(
+    def outcome(
         self, key: Key[Array, ""], state: DataStreamState, t: Int[Array, ""], x: Array, y_hat: Array
     ) -> tuple[Float[Array, "..."], DataStreamState]:
         """Return the outcome of the current row."""
@@ -149,7 +159,7 @@ class Autoregressive(ScalarOutcome):
         >>> import jax, jax.numpy as jnp, jaxonline as jo
         >>> series = jo.environments.Autoregressive([0.5, -0.3], noise_std=0.0)
         >>> x, state = series.instance(jax.random.key(0), jnp.array([1.0, 2.0]), jnp.int32(1))
-        >>> y, state = series.answer(jax.random.key(0), state, jnp.int32(1), x, jnp.float32(0.0))
+        >>> y, state = series.outcome(jax.random.key(0), state, jnp.int32(1), x, jnp.float32(0.0))
         >>> round(float(y), 6), [round(v, 6) for v in state.tolist()]  # newest first
         (-0.1, [-0.1, 1.0])
     """
@@ -179,7 +189,7 @@ class Autoregressive(ScalarOutcome):
         del key, t
         return state, state
 
-    def answer(
+    def outcome(
         self, key: Key[Array, ""], state: Array, t: Int[Array, ""], x: Array, y_hat: Array
     ) -> tuple[Float[Array, ""], Float[Array, "p"]]:
         """Draw the next value of the series."""

@@ -1,6 +1,6 @@
 """Environments of experts: finite classes of hypotheses, and experts whose losses switch or drift."""
 
-from typing import Annotated, ClassVar, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -9,8 +9,7 @@ from jaxtyping import Array, Float, Int, Key
 
 from jaxonline import random
 from jaxonline.environments.arms import ZERO_OR_ONE, ContextFreeArms, Probabilities, reflect
-from jaxonline.game.defaults import EnvironmentDefaults
-from jaxonline.game.traits import EnvironmentTraits
+from jaxonline.game.roles import Environment
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import (
@@ -36,7 +35,7 @@ class FiniteClassState(NamedTuple):
 
 
 @struct
-class FiniteClass(EnvironmentDefaults):
+class FiniteClass(Environment):
     """Finite class of K hypotheses: hypothesis k errs with probability errors[k], independently; labels are fair coins.
 
     An instance is the vector of the K predictions, each -1 or +1. If an error probability is 0, the class is
@@ -54,14 +53,14 @@ class FiniteClass(EnvironmentDefaults):
         True
     """
 
+    oblivious = True
     errors: Probabilities
     outcomes_are: Literal["labels", "losses"] = static(default="labels")
 
     @property
-    def traits(self) -> EnvironmentTraits:
-        """Traits of the class: labels are -1 or +1, losses are 0 or 1."""
-        outcomes = np.array([-1.0, 1.0] if self.outcomes_are == "labels" else [0.0, 1.0])
-        return EnvironmentTraits(oblivious=True, outcomes=outcomes)
+    def outcomes(self) -> np.ndarray:
+        """Labels are -1 or +1, losses are 0 or 1."""
+        return np.array([-1.0, 1.0] if self.outcomes_are == "labels" else [0.0, 1.0])
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:
@@ -88,7 +87,7 @@ class FiniteClass(EnvironmentDefaults):
         is_wrong = random.bernoulli(errors_key, self.errors)  # type: ignore[arg-type]
         return jnp.where(is_wrong, -label, label), FiniteClassState(label)
 
-    def answer(
+    def outcome(
         self, key: Key[Array, ""], state: FiniteClassState, t: Int[Array, ""], x: Float[Array, "K"], y_hat: PyTree
     ) -> tuple[Float[Array, "..."], FiniteClassState]:
         """Return the label, or the losses of all hypotheses."""
@@ -118,23 +117,24 @@ class SwitchingExperts(_ExpertLosses):
     Example:
         >>> import jax, jaxonline as jo
         >>> experts = jo.environments.SwitchingExperts(3, every=10, gap=1.0)
-        >>> experts.answer(jax.random.key(0), (), 11, None, None)[0][1].item()  # the second is best in rounds 11 to 20
+        >>> experts.outcome(jax.random.key(0), (), 11, None, None)[0][1].item()  # the second is best in rounds 11 to 20
         0.0
     """
 
-    traits: ClassVar[EnvironmentTraits] = ZERO_OR_ONE
+    oblivious = True
+    outcomes = ZERO_OR_ONE
     n_experts: CountFrom2 = static()
     every: Annotated[int, Ge(1), Convert(lambda rounds, name: check.whole_number(name, rounds, ge=1))] = 100
     gap: Annotated[Number, Interval(gt=0, le=1)] = 0.5
 
-    def answer(
+    def outcome(
         self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: PyTree, y_hat: PyTree
     ) -> tuple[Float[Array, "K"], tuple[()]]:
         """Draw the losses of all experts."""
         del x, y_hat
         return random.bernoulli(key, self._means(t)).astype(self.outcome_spec.dtype), state
 
-    def expected_outcome(self, state: tuple[()], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
+    def mean_outcome(self, state: tuple[()], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
         del state, x, y
         return self._means(t)
 
@@ -156,12 +156,13 @@ class RandomWalkExperts(_ExpertLosses):
     Example:
         >>> import jax, jaxonline as jo
         >>> experts = jo.environments.RandomWalkExperts(3, step=0.1)
-        >>> losses, state = experts.answer(jax.random.key(1), experts.init(None), jax.numpy.int32(1), None, None)
+        >>> losses, state = experts.outcome(jax.random.key(1), experts.init(None), jax.numpy.int32(1), None, None)
         >>> losses.tolist(), bool((state != 0.5).all())
         ([0.5, 0.5, 0.5], True)
     """
 
-    traits: ClassVar[EnvironmentTraits] = ZERO_OR_ONE  # the smallest and the largest loss
+    oblivious = True
+    outcomes = ZERO_OR_ONE  # the smallest and the largest loss
     n_experts: Count = static()
     step: Positive = 0.1
     start: Probability = 0.5
@@ -170,7 +171,7 @@ class RandomWalkExperts(_ExpertLosses):
         del key
         return jnp.full(self.n_experts, jnp.asarray(self.start, self.outcome_spec.dtype))
 
-    def answer(
+    def outcome(
         self, key: Key[Array, ""], state: Float[Array, "K"], t: Int[Array, ""], x: PyTree, y_hat: PyTree
     ) -> tuple[Float[Array, "K"], Float[Array, "K"]]:
         """Return the losses of all experts; the next state is the vector of losses of the next round."""

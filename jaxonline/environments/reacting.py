@@ -1,6 +1,6 @@
 """Environments that react to the moves of the learner."""
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
@@ -8,9 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.environments.arms import ScalarOutcome
-from jaxonline.game.defaults import EnvironmentDefaults
-from jaxonline.game.protocols import Draw
-from jaxonline.game.traits import EnvironmentTraits
+from jaxonline.game.roles import Draw, Environment
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
@@ -30,7 +28,6 @@ class _OneInstance(ScalarOutcome):
 
     x: JaxVector
     size: Size
-    traits: ClassVar[EnvironmentTraits] = EnvironmentTraits()
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:
@@ -72,7 +69,7 @@ class OppositeLabels(_OneInstance):
         del key, t
         return self.x, state  # type: ignore[return-value]
 
-    def answer(
+    def outcome(
         self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: Array, y_hat: Float[Array, ""]
     ) -> tuple[Float[Array, ""], tuple[()]]:
         """Return the label. Raises a TypeError if the prediction is no number."""
@@ -112,7 +109,7 @@ class OppositeInstances(_OneInstance):
         del key, t
         return state * self.x, state
 
-    def answer(
+    def outcome(
         self, key: Key[Array, ""], state: Float[Array, ""], t: Int[Array, ""], x: Array, y_hat: Float[Array, ""]
     ) -> tuple[Float[Array, ""], Float[Array, ""]]:
         """Return the label, and the sign of the next instance: minus that of the prediction for x."""
@@ -146,7 +143,7 @@ class ContraryLabels(ScalarOutcome):
     """
 
     advice: JaxVector = (-1.0, 1.0)
-    traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(outcomes=np.array([-1.0, 1.0]))
+    outcomes = np.array([-1.0, 1.0])
 
     def __post_init__(self) -> None:
         if not {-1.0, 1.0} <= set(np.asarray(self.advice).tolist()):
@@ -161,7 +158,7 @@ class ContraryLabels(ScalarOutcome):
         del key, t
         return self.advice, state  # type: ignore[return-value]
 
-    def answer(
+    def outcome(
         self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: Array, y_hat: Float[Array, ""]
     ) -> tuple[Float[Array, ""], tuple[()]]:
         """Return +1 if the prediction is below 0, else -1. Raises a TypeError if the prediction is no number."""
@@ -173,7 +170,7 @@ class ContraryLabels(ScalarOutcome):
 
 @cites("littlestone1994weighted", "cesabianchi2006prediction")
 @struct
-class ContraryLosses(EnvironmentDefaults):
+class ContraryLosses(Environment):
     """Adversarial losses: 1 for the expert that the learner follows, 0 for all others.
 
     A learner that plays an arm loses 1 in every round. One of the K experts loses at most T/K in total, so the regret
@@ -196,7 +193,7 @@ class ContraryLosses(EnvironmentDefaults):
         (100.0, True)
     """
 
-    traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(outcomes=np.array([0.0, 1.0]))
+    outcomes = np.array([0.0, 1.0])
     n_experts: CountFrom2 = static(default=2)
     blind: bool = static(default=False)
 
@@ -220,7 +217,7 @@ class ContraryLosses(EnvironmentDefaults):
         del key, t
         return jnp.zeros((0,), self.instance_spec.dtype), state
 
-    def answer(
+    def outcome(
         self, key: Key[Array, ""], state: Array, t: Int[Array, ""], x: Array, y_hat: Any
     ) -> tuple[Float[Array, "K"], Array]:
         """Return the losses: 1 for the expert that the learner most probably follows (the first in a tie), else 0."""

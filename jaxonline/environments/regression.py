@@ -1,7 +1,7 @@
 """Environments that draw instances and labels: linear models, separable classes, attributes, sparse booleans."""
 
 import itertools
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +11,6 @@ from jaxtyping import Array, Float, Int, Key
 from jaxonline import random
 from jaxonline.environments.arms import ScalarOutcome
 from jaxonline.environments.data import DataStream
-from jaxonline.game.traits import EnvironmentTraits
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
@@ -45,7 +44,7 @@ class LinearModel(ScalarOutcome):
         >>> import jax, jax.numpy as jnp, jaxonline as jo
         >>> model = jo.environments.LinearModel([1.0, 1.0, 1.0, 1.0], instances="sphere")
         >>> x, state = model.instance(jax.random.key(0), (), jnp.int32(1))
-        >>> y, state = model.answer(jax.random.key(2), state, jnp.int32(1), x, jnp.float32(0.0))
+        >>> y, state = model.outcome(jax.random.key(2), state, jnp.int32(1), x, jnp.float32(0.0))
         >>> bool(jnp.isclose(y, x.sum(), atol=1e-6)), round(float(jnp.linalg.norm(x)), 5)
         (True, 1.0)
     """
@@ -70,7 +69,7 @@ class LinearModel(ScalarOutcome):
         length = jnp.linalg.norm(z) if self.instances == "sphere" else jnp.sqrt(jnp.asarray(shape[0], dtype))
         return z * (radius / length), state
 
-    def answer(
+    def outcome(
         self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: Array, y_hat: Array
     ) -> tuple[Float[Array, ""], tuple[()]]:
         """Return the label <weights, x> + noise."""
@@ -113,7 +112,8 @@ class SeparableData(ScalarOutcome):
     direction: JaxVector
     margin: Positive = 0.1
     radius: Positive = 1.0
-    traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(oblivious=True, outcomes=np.array([-1.0, 1.0]))
+    oblivious = True
+    outcomes = np.array([-1.0, 1.0])
 
     def __post_init__(self) -> None:
         if len(self.direction) < 2 or not np.any(self.direction):
@@ -150,7 +150,7 @@ class SeparableData(ScalarOutcome):
         length = jnp.sqrt(radius**2 - along**2) * fraction ** (1.0 / (d - 1))
         return label * along * u + length * z / jnp.linalg.norm(z), SeparableState(label)
 
-    def answer(
+    def outcome(
         self, key: Key[Array, ""], state: SeparableState, t: Int[Array, ""], x: Array, y_hat: Array
     ) -> tuple[Float[Array, ""], SeparableState]:
         """Return the label."""
@@ -186,14 +186,15 @@ class HiddenAttribute(ScalarOutcome):
         >>> hidden = jo.environments.HiddenAttribute(5, eps=0.25)
         >>> state = hidden.init(jax.random.key(0))
         >>> x, state = hidden.instance(jax.random.key(1), state, jnp.int32(1))
-        >>> y, state = hidden.answer(jax.random.key(2), state, jnp.int32(1), x, jnp.float32(0.0))
+        >>> y, state = hidden.outcome(jax.random.key(2), state, jnp.int32(1), x, jnp.float32(0.0))
         >>> bool(y == x[state.attribute])
         True
     """
 
     dimension: Count = static()
     eps: Annotated[Number, Interval(gt=0, le=0.25)]
-    traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(oblivious=True, outcomes=np.array([-1.0, 1.0]))
+    oblivious = True
+    outcomes = np.array([-1.0, 1.0])
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:
@@ -213,7 +214,7 @@ class HiddenAttribute(ScalarOutcome):
         del t
         return random.rademacher(key, (self.dimension,), self._dtype), state
 
-    def answer(
+    def outcome(
         self, key: Key[Array, ""], state: HiddenAttributeState, t: Int[Array, ""], x: Array, y_hat: Array
     ) -> tuple[Float[Array, ""], HiddenAttributeState]:
         """Return the label: x_j with probability 1/2 + sqrt(eps), else -x_j."""
@@ -282,7 +283,8 @@ class SparseBooleans(ScalarOutcome):
     n_relevant: Count = static()
     n_required: Count = static(default=1)
     presence: Probability = 0.1
-    traits: ClassVar[EnvironmentTraits] = EnvironmentTraits(oblivious=True, outcomes=np.array([-1.0, 1.0]))
+    oblivious = True
+    outcomes = np.array([-1.0, 1.0])
 
     def __post_init__(self) -> None:
         if self.n_relevant >= self.dimension:
@@ -307,7 +309,7 @@ class SparseBooleans(ScalarOutcome):
         present = random.bernoulli(key, jnp.asarray(self.presence, dtype), (self.dimension,)).astype(dtype)
         return present.at[-1].set(1.0), state
 
-    def answer(
+    def outcome(
         self, key: Key[Array, ""], state: SparseBooleansState, t: Int[Array, ""], x: Array, y_hat: Array
     ) -> tuple[Float[Array, ""], SparseBooleansState]:
         """Return the label."""

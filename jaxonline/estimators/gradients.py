@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from jaxonline.game.traits import FeedbackTraits
+from jaxonline.game.roles import Feedback
 from jaxonline.losses import Loss, Squared
 from jaxonline.losses.base import AnyLoss
 from jaxonline.parameters.citations import cites
@@ -56,7 +56,7 @@ def squared_loss_gradient(w: Float[Array, "d"], x: Float[Array, "d"], y: Array, 
     return 2 * (w @ x - y) * direction
 
 
-def check_estimator(estimator: Any, feedback: FeedbackTraits) -> None:
+def check_estimator(estimator: Any, feedback: Feedback) -> None:
     """Run the estimator's method `check_feedback`, if it has one; it raises a ValueError for unsuitable noise."""
     if hasattr(type(estimator), "check_feedback"):
         estimator.check_feedback(feedback)
@@ -254,7 +254,7 @@ class Regularised:
         """Loss whose gradient is estimated; None if the estimator has no attribute `loss`."""
         return getattr(self.estimator, "loss", None)
 
-    def check_feedback(self, feedback: FeedbackTraits) -> None:
+    def check_feedback(self, feedback: Feedback) -> None:
         """Run the method `check_feedback` of the estimator."""
         check_estimator(self.estimator, feedback)
 

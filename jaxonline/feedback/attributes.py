@@ -5,14 +5,13 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from jaxonline.game.defaults import FeedbackDefaults
-from jaxonline.game.protocols import Specs
+from jaxonline.game.roles import Feedback, Oracle, Specs
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
-from jaxonline.parameters.types import Count
+from jaxonline.parameters.types import Count, PyTree
 
 
-class AttributesOracle:
+class AttributesOracle(Oracle):
     """Oracle that returns the requested coordinates of the hidden instance, and the label.
 
     Example:
@@ -74,7 +73,7 @@ class AttributesOracle:
 
 
 @struct
-class Attributes(FeedbackDefaults):
+class Attributes(Feedback):
     """Partially observed attributes (paper C): the learner chooses `budget` attributes of each instance and reads them.
 
     Args:
@@ -86,7 +85,7 @@ class Attributes(FeedbackDefaults):
     Example:
         >>> import jaxonline as jo
         >>> from jaxonline.estimators import AttributeGradient
-        >>> aer = jo.Entrant(jo.GradientLearner(AttributeGradient(4), step_size=0.01), jo.Attributes(4))
+        >>> aer = jo.WithFeedback(jo.GradientLearner(AttributeGradient(4), step_size=0.01), jo.Attributes(4))
     """
 
     budget: Count = static()
@@ -99,7 +98,7 @@ class Attributes(FeedbackDefaults):
                 "budget", f"must be at most d = {shape[0]}, the attributes of an instance (got {self.budget})"
             )
 
-    def open(self, key: Any, t: Int[Array, ""], x: Array, y: Array, y_hat: Any) -> AttributesOracle:
+    def open(self, key: Any, t: Int[Array, ""], x: Array, y: Array, y_hat: Any, state: PyTree = ()) -> AttributesOracle:
         """Return the oracle of one round."""
         del key, t, y_hat
         return AttributesOracle(self.budget, x, y)

@@ -12,9 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.feedback.noise import AnyNoise, NoiseAdversary, NoiseLaw, sample_together
-from jaxonline.game.defaults import FeedbackDefaults
-from jaxonline.game.protocols import Specs
-from jaxonline.game.traits import FeedbackTraits
+from jaxonline.game.roles import Feedback, Oracle, Specs
 from jaxonline.numerics.ragged import ragged_map
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentTypeError
@@ -24,7 +22,7 @@ from jaxonline.parameters.types import Component, Convert, PyTree
 _FIRST_LABEL_INDEX = 1 << 30  # labels use the same key as copies, with indices beyond those of copies
 
 
-class CopiesOracle:
+class CopiesOracle(Oracle):
     """The oracle of noisy copies: independent draws around the hidden instance and the hidden target.
 
     The number of queries is the number of distinct copies requested. Indices are Python integers, so that the program
@@ -163,7 +161,7 @@ class CopiesOracle:
 
 
 @struct
-class NoisyCopies(FeedbackDefaults):
+class NoisyCopies(Feedback):
     """Noisy copies (papers A and B): the learner may request independent noisy copies of each instance.
 
     Args:
@@ -177,7 +175,7 @@ class NoisyCopies(FeedbackDefaults):
 
     Example:
         >>> from jaxonline.feedback import NoisyCopies, noise
-        >>> NoisyCopies(noise.gaussian(0.1), label_noise=noise.laplace(0.5)).traits.makes_copies
+        >>> NoisyCopies(noise.gaussian(0.1), label_noise=noise.laplace(0.5)).makes_copies
         True
     """
 
@@ -185,12 +183,11 @@ class NoisyCopies(FeedbackDefaults):
     label_noise: AnyNoise | None = None
     reveal_covariance: bool = static(default=False)
 
-    @property
-    def traits(self) -> FeedbackTraits:
-        """Traits of the feedback: its oracles make copies, and the distributions of the noise are known."""
-        return FeedbackTraits(True, self.noise, self.label_noise)
+    makes_copies = True
 
-    def open(self, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, y_hat: Any) -> CopiesOracle:
+    def open(
+        self, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, y_hat: Any, state: PyTree = ()
+    ) -> CopiesOracle:
         """Return the oracle of one round."""
         del y_hat
 
@@ -211,7 +208,7 @@ def _as_adversary(adversary: Any, name: str) -> NoiseAdversary:
 
 
 @struct
-class AdversarialCopies(FeedbackDefaults):
+class AdversarialCopies(Feedback):
     """Noisy copies whose distribution an adversary changes every round and between calls (paper A).
 
     The adversary (`jaxonline.noise.NoiseAdversary`) knows all earlier rounds with the learner's predictions, and
@@ -237,10 +234,7 @@ class AdversarialCopies(FeedbackDefaults):
     adversary: Annotated[Any, Component("adversary"), Convert(_as_adversary)]
     label_noise: AnyNoise | None = None
 
-    @property
-    def traits(self) -> FeedbackTraits:
-        """Traits of the feedback: its oracles make copies, and their noise has no single distribution."""
-        return FeedbackTraits(makes_copies=True, label_noise=self.label_noise)
+    makes_copies = True
 
     def init(self, key: Key[Array, ""], specs: Specs, move: PyTree) -> PyTree:
         """Return the adversary's state before round 1."""

@@ -8,10 +8,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Key
 
 from jaxonline.feedback.delays import as_delay
-from jaxonline.game.defaults import FeedbackDefaults, method_of
-from jaxonline.game.oracles import check_feedback, next_feedback_state, open_oracle
-from jaxonline.game.protocols import Specs
-from jaxonline.game.traits import FeedbackTraits, traits_of
+from jaxonline.game.roles import Feedback, Oracle, Specs
+from jaxonline.game.round import check_role
 from jaxonline.numerics.ragged import batch_max
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Component, Convert, PyTree
@@ -71,7 +69,7 @@ class Arrival(NamedTuple):
     oracle: Any
 
 
-class DelayedOracle:
+class DelayedOracle(Oracle):
     """The oracle of delayed feedback: the answers that arrive in this round, in the order of their rounds.
 
     Attributes:
@@ -133,7 +131,7 @@ class DelayedOracle:
         round_number = self._t - age
         row = jax.tree.map(lambda leaf: leaf[round_number % size], self._queue)
         key = jax.random.wrap_key_data(row.keys, impl=self._impl)
-        oracle = open_oracle(self._feedback, key, round_number, row.x, row.y, row.move, row.feedback)
+        oracle = self._feedback.open(key, round_number, row.x, row.y, row.move, row.feedback)
         return Arrival(round_number, age, row.move, oracle)
 
     def queries(self) -> Int[Array, ""]:
@@ -146,7 +144,7 @@ class DelayedOracle:
 
 
 @struct
-class Delayed(FeedbackDefaults):
+class Delayed(Feedback):
     """Feedback whose answers arrive later: the answer to round s arrives at the end of round s + delay.
 
     A learner uses the answers with `oracle.for_each`. Two wrappers adapt a learner that expects no delays:
@@ -173,18 +171,31 @@ class Delayed(FeedbackDefaults):
     delay: Annotated[Any, Component("delay"), Convert(as_delay)]
 
     def __post_init__(self) -> None:
-        check_feedback("feedback", self.feedback)
+        check_role("feedback", self.feedback, Feedback)
 
     @property
-    def traits(self) -> FeedbackTraits:
-        """Traits of the base feedback, with the largest delay."""
-        traits = traits_of(self.feedback, FeedbackTraits)
-        traits = traits._replace(makes_copies=False, reads_entries=False, max_delay=self.delay.max_delay)
-        return traits._replace(max_copies=None)  # several rounds may be charged at once
+    def noise(self) -> Any:
+        """The distribution of the noise of the base feedback."""
+        return self.feedback.noise
+
+    @property
+    def label_noise(self) -> Any:
+        """The distribution of the label noise of the base feedback."""
+        return self.feedback.label_noise
+
+    @property
+    def max_delay(self) -> int:
+        """The largest delay of an answer, in rounds."""
+        return self.delay.max_delay
+
+    @property
+    def max_rounds(self) -> int | None:
+        """The number of rounds that the base feedback can answer."""
+        return self.feedback.max_rounds
 
     def check_specs(self, specs: Specs) -> None:
         """Check that the base feedback accepts these shapes and dtypes."""
-        method_of(self.feedback, FeedbackDefaults.check_specs)(specs)
+        self.feedback.check_specs(specs)
 
     def init(self, key: Key[Array, ""], specs: Specs, move: PyTree) -> DelayedState:
         """Return the state before round 1, with an empty queue."""
@@ -194,7 +205,7 @@ class Delayed(FeedbackDefaults):
             return jax.tree.map(lambda leaf: jnp.zeros((size, *leaf.shape), leaf.dtype), spec)
 
         words = jax.random.key_data(jax.random.fold_in(key, 1))
-        base = method_of(self.feedback, FeedbackDefaults.init)(key, specs, move)
+        base = self.feedback.init(key, specs, move)
         due = jnp.zeros(size, jnp.int32)
         queue = Queue(due, rows(words), rows(specs.instance), rows(specs.outcome), rows(move), rows(base))
         return DelayedState(words, queue, base)
@@ -210,7 +221,7 @@ class Delayed(FeedbackDefaults):
     ) -> DelayedState:
         """Return the next state, with this round in the queue."""
         queue = self._with_round(key, state, t, x, y, y_hat)
-        return DelayedState(state.key, queue, next_feedback_state(self.feedback, key, state.feedback, t, x, y, y_hat))
+        return DelayedState(state.key, queue, self.feedback.observe(key, state.feedback, t, x, y, y_hat))
 
     def _with_round(
         self, key: Key[Array, ""], state: DelayedState, t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree

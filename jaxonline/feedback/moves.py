@@ -1,13 +1,11 @@
 """Feedback on the move: full information, on request, bandits, sets, duels, and the loss of the move."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from jaxonline.game.defaults import FeedbackDefaults
-from jaxonline.game.protocols import Draw
-from jaxonline.game.traits import FeedbackTraits
+from jaxonline.game.roles import Draw, Feedback, Oracle
 from jaxonline.losses.base import AnyLoss
 from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.struct import struct
@@ -17,7 +15,7 @@ from jaxonline.parameters.types import PyTree
 # Full information: the learner observes the instance and the outcome.
 
 
-class FullOracle:
+class FullOracle(Oracle):
     """Oracle of full information, which shows the clean instance and the target.
 
     Attributes:
@@ -41,7 +39,7 @@ class FullOracle:
 
 
 @struct
-class FullInformation(FeedbackDefaults):
+class FullInformation(Feedback):
     """Full information: the learner observes the clean instance and the target.
 
     Example:
@@ -52,7 +50,9 @@ class FullInformation(FeedbackDefaults):
         [1.0, 1.0]
     """
 
-    def open(self, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, y_hat: Any) -> FullOracle:
+    def open(
+        self, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, y_hat: Any, state: PyTree = ()
+    ) -> FullOracle:
         """Return the oracle of one round."""
         del key, t, y_hat
         return FullOracle(x, y)
@@ -62,7 +62,7 @@ class FullInformation(FeedbackDefaults):
 # Feedback that shows the outcome only on request: the learner must ask for it, and pays one query.
 
 
-class OnRequestOracle:
+class OnRequestOracle(Oracle):
     """The oracle of an outcome on request: the instance is free, the outcome costs a query.
 
     Attributes:
@@ -97,7 +97,7 @@ class OnRequestOracle:
 
 
 @struct
-class OnRequest(FeedbackDefaults):
+class OnRequest(Feedback):
     """Feedback of label-efficient prediction: the outcome costs a query, and the learner need not ask for it.
 
     Example:
@@ -107,7 +107,9 @@ class OnRequest(FeedbackDefaults):
         ([0.0, 1.0], 1)
     """
 
-    def open(self, key: Any, t: Int[Array, ""], x: PyTree, y: Array, y_hat: PyTree) -> OnRequestOracle:
+    def open(
+        self, key: Any, t: Int[Array, ""], x: PyTree, y: Array, y_hat: PyTree, state: PyTree = ()
+    ) -> OnRequestOracle:
         """Return the oracle of one round."""
         del key, t
         return OnRequestOracle(x, y, y_hat)
@@ -117,7 +119,7 @@ class OnRequest(FeedbackDefaults):
 # Bandit feedback: the learner observes only the loss of the arm that it pulled.
 
 
-class BanditOracle:
+class BanditOracle(Oracle):
     """The oracle of a bandit: the learner's move, the context, and the loss of the pulled arm.
 
     Attributes:
@@ -148,7 +150,7 @@ class BanditOracle:
 
 
 @struct
-class Bandit(FeedbackDefaults):
+class Bandit(Feedback):
     """Bandit feedback. Outcomes are vectors of the losses (not rewards) of all arms; moves are arms or `Draw`s.
 
     Example:
@@ -159,9 +161,11 @@ class Bandit(FeedbackDefaults):
         (0.9, 1)
     """
 
-    traits: ClassVar[FeedbackTraits] = FeedbackTraits(reads_entries=True)
+    reads_entries = True
 
-    def open(self, key: Any, t: Int[Array, ""], x: PyTree, y: Float[Array, "K"], y_hat: PyTree) -> BanditOracle:
+    def open(
+        self, key: Any, t: Int[Array, ""], x: PyTree, y: Float[Array, "K"], y_hat: PyTree, state: PyTree = ()
+    ) -> BanditOracle:
         """Return the oracle of one round; raise a TypeError if outcomes are not vectors or moves are not arms."""
         del key, t
         arm = y_hat.arm if isinstance(y_hat, Draw) else y_hat
@@ -176,7 +180,7 @@ class Bandit(FeedbackDefaults):
 # Bandit feedback for any set of moves: the learner observes only the loss of its move.
 
 
-class LossOfMoveOracle:
+class LossOfMoveOracle(Oracle):
     """The oracle of a bandit with any moves: the learner's move, the instance that it saw, and the move's loss.
 
     Attributes:
@@ -207,7 +211,7 @@ class LossOfMoveOracle:
 
 
 @struct
-class LossOfMove(FeedbackDefaults):
+class LossOfMove(Feedback):
     """Feedback of bandit convex optimisation: the learner observes the loss at the point that it played.
 
     Args:
@@ -223,7 +227,9 @@ class LossOfMove(FeedbackDefaults):
 
     loss: AnyLoss
 
-    def open(self, key: Any, t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree) -> LossOfMoveOracle:
+    def open(
+        self, key: Any, t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree, state: PyTree = ()
+    ) -> LossOfMoveOracle:
         """Return the oracle of one round."""
         del key, t
         return LossOfMoveOracle(x, y_hat, self.loss(y_hat, y))
@@ -233,7 +239,7 @@ class LossOfMove(FeedbackDefaults):
 # Semi-bandit feedback: the learner observes the losses of the arms in the set that it played.
 
 
-class SemiBanditOracle:
+class SemiBanditOracle(Oracle):
     """Oracle of a semi-bandit: the losses of the arms in the set, the set itself, and the context.
 
     Attributes:
@@ -265,7 +271,7 @@ class SemiBanditOracle:
 
 
 @struct
-class SemiBandit(FeedbackDefaults):
+class SemiBandit(Feedback):
     """Semi-bandit feedback: shows the losses of a set of arms; outcomes are vectors of all losses, moves are sets.
 
     Example:
@@ -276,9 +282,11 @@ class SemiBandit(FeedbackDefaults):
         [0.25, 1.0]
     """
 
-    traits: ClassVar[FeedbackTraits] = FeedbackTraits(reads_entries=True)
+    reads_entries = True
 
-    def open(self, key: Any, t: Int[Array, ""], x: PyTree, y: Float[Array, "K"], y_hat: PyTree) -> SemiBanditOracle:
+    def open(
+        self, key: Any, t: Int[Array, ""], x: PyTree, y: Float[Array, "K"], y_hat: PyTree, state: PyTree = ()
+    ) -> SemiBanditOracle:
         """Return the oracle of one round.
 
         Raises:
@@ -296,7 +304,7 @@ class SemiBandit(FeedbackDefaults):
 # Duelling feedback: the learner plays a pair of arms and observes which of the two arms wins.
 
 
-class DuelOracle:
+class DuelOracle(Oracle):
     """Oracle of a duel: whether the first arm of the pair wins, the pair itself, and the context.
 
     Attributes:
@@ -328,7 +336,7 @@ class DuelOracle:
 
 
 @struct
-class Duel(FeedbackDefaults):
+class Duel(Feedback):
     """Duelling feedback: shows which arm of the pair wins; outcomes are duel matrices [K, K], moves are pairs of arms.
 
     Entry [i, j] of an outcome is 1 if arm i beats arm j, and 0 if arm j beats arm i. The diagonal is 1/2.
@@ -341,9 +349,11 @@ class Duel(FeedbackDefaults):
         1.0
     """
 
-    traits: ClassVar[FeedbackTraits] = FeedbackTraits(reads_entries=True)
+    reads_entries = True
 
-    def open(self, key: Any, t: Int[Array, ""], x: PyTree, y: Float[Array, "K K"], y_hat: PyTree) -> DuelOracle:
+    def open(
+        self, key: Any, t: Int[Array, ""], x: PyTree, y: Float[Array, "K K"], y_hat: PyTree, state: PyTree = ()
+    ) -> DuelOracle:
         """Return the oracle of one round.
 
         Raises:

@@ -8,16 +8,14 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from jaxonline.feedback.noise import AnyNoise, Covariance
-from jaxonline.game.defaults import FeedbackDefaults
-from jaxonline.game.protocols import Specs
-from jaxonline.game.traits import FeedbackTraits
+from jaxonline.game.roles import Feedback, Oracle, Specs
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import set_field, struct
-from jaxonline.parameters.types import Shape
+from jaxonline.parameters.types import PyTree, Shape
 
 
-class ReplicatesOracle:
+class ReplicatesOracle(Oracle):
     """The oracle of measured copies, with the methods of `CopiesOracle`.
 
     If a random number of copies is above the number of measured copies m, the copies are NaN, so that the run is
@@ -116,7 +114,7 @@ class ReplicatesOracle:
 
 
 @struct
-class Replicates(FeedbackDefaults):
+class Replicates(Feedback):
     """Measured copies: row t of `X` holds m noisy measurements of the instance of round t.
 
     All learners share the copies, which are the same in every run. The environment must be the same in every run too,
@@ -174,11 +172,17 @@ class Replicates(FeedbackDefaults):
                 check.fits_dtype(name, value, dtype)
                 set_field(self, name, jnp.asarray(value, dtype))
 
+    makes_copies = True
+
     @property
-    def traits(self) -> FeedbackTraits:
-        """Its oracles make copies, for as many rounds as there are rows."""
-        rounds, copies, _ = self.X.shape
-        return FeedbackTraits(makes_copies=True, noise=self.noise, max_rounds=rounds, max_copies=copies)
+    def max_rounds(self) -> int:
+        """The number of rows."""
+        return self.X.shape[0]
+
+    @property
+    def max_copies(self) -> int:
+        """The number of measured copies of each row."""
+        return self.X.shape[1]
 
     def check_specs(self, specs: Specs) -> None:
         """Check that copies have the shape of an instance, and labels that of an outcome."""
@@ -188,7 +192,7 @@ class Replicates(FeedbackDefaults):
         if self.y is not None and getattr(specs.outcome, "shape", None) != ():
             raise ArgumentError("y", f"must be None unless outcomes are numbers (got outcomes {specs.outcome})")
 
-    def open(self, key: Any, t: Int[Array, ""], x: Array, y: Array, y_hat: Any) -> ReplicatesOracle:
+    def open(self, key: Any, t: Int[Array, ""], x: Array, y: Array, y_hat: Any, state: PyTree = ()) -> ReplicatesOracle:
         """The oracle of round t; its copies are NaN after the last row."""
         del key, y_hat
         copies = _entry(self.X, t - 1, True)

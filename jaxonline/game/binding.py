@@ -1,25 +1,38 @@
-"""Check that a learner can play a game, before the first round."""
+"""Check that a learner can play a game, before the first round; and `play`, one run with its full history."""
 
 import contextlib
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxonline.game.defaults import LearnerDefaults, method_of
 from jaxonline.game.keys import stream_keys
-from jaxonline.game.oracles import check_feedback, check_feedback_specs, check_same_instances, check_state
-from jaxonline.game.protocols import Draw, Learner, Oracle
-from jaxonline.game.round import Entrant, Game, Round, States, check_classes, play_round, start
-from jaxonline.game.specs import check_instance, check_spec, format_spec
-from jaxonline.game.traits import EnvironmentTraits, FeedbackTraits, LearnerTraits, traits_of
+from jaxonline.game.roles import Draw, Environment, Learner, Oracle
+from jaxonline.game.round import (
+    Game,
+    RewardRound,
+    Round,
+    States,
+    WithFeedback,
+    check_classes,
+    check_feedback_specs,
+    check_role,
+    check_same_instances,
+    check_state,
+    format_spec,
+    play_round,
+    start,
+)
 from jaxonline.losses import Loss, ZeroOne
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError, LossMismatchWarning
+from jaxonline.parameters.optional_packages import check_not_forked
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import cast_leaves
+from jaxonline.parameters.types import Component, PyTree, Rounds
 
 
 class BoundGame(NamedTuple):
@@ -32,24 +45,19 @@ class BoundGame(NamedTuple):
     """
 
     game: Game
-    entrant: Entrant
+    entrant: WithFeedback
     record: Round
 
 
-def as_entrant(game: Game, learner: Any) -> Entrant:
-    """Return the learner with its own feedback if it is an `Entrant`, else with the game's feedback; check types."""
+def as_entrant(game: Game, learner: Any) -> WithFeedback:
+    """Return the learner with its own feedback, or with the game's feedback; check types."""
     check.instance("game", game, Game, "a Game")
-    entrant = learner if isinstance(learner, Entrant) else Entrant(learner, game.feedback)
-    wanted = "a learner, with init, predict and update"
-    missing = [name for name in ("init", "predict", "update") if not hasattr(entrant.learner, name)]
-    if 0 < len(missing) < 3:
-        wanted += f" (it lacks {' and '.join(missing)})"
-    check.instance("learner", entrant.learner, isinstance(entrant.learner, Learner), wanted)
-    check_feedback("feedback", entrant.feedback)
+    entrant = learner if isinstance(learner, WithFeedback) else WithFeedback(learner, game.feedback)
+    check_role("learner", entrant.learner, Learner)
     return entrant
 
 
-def check_assumptions(environment: Any, entrant: Entrant) -> None:
+def check_assumptions(environment: Environment, entrant: WithFeedback) -> None:
     """Check the feedback, and the outcomes known in advance, against the assumptions of the learner.
 
     Raises:
@@ -57,27 +65,24 @@ def check_assumptions(environment: Any, entrant: Entrant) -> None:
             losses of arms are outside the range that the learner declares; the feedback has answers for other
             instances.
     """
-    learner = entrant.learner
-    method_of(learner, LearnerDefaults.check_feedback)(traits_of(entrant.feedback, FeedbackTraits))
+    learner, outcomes = entrant.learner, environment.outcomes
+    learner.check_feedback(entrant.feedback)
     check_same_instances(environment, entrant.feedback)
-    loss, loss_range, *_ = traits_of(learner, LearnerTraits)
-    if loss is not None:
-        check_classes(environment, loss)
-    outcomes = traits_of(environment, EnvironmentTraits).outcomes
+    if learner.loss is not None:
+        check_classes(environment, learner.loss)
     of_arms = jax.tree.leaves(environment.outcome_spec)[0].ndim > 0  # else the learner raises: there are no arms
-    if loss_range is not None and of_arms and outcomes is not None and not check.is_abstract(outcomes):
-        low, high = loss_range
-        if traits_of(environment, EnvironmentTraits).rewards:
+    if learner.loss_range is not None and of_arms and outcomes is not None and not check.is_abstract(outcomes):
+        low, high = learner.loss_range
+        kind = "losses"
+        if environment.rewards:
             low, high, outcomes, kind = 1.0 - high, 1.0 - low, 1.0 - np.asarray(outcomes), "rewards"
-        else:
-            kind = "losses"
         check.numbers(f"y ({kind} of arms for {type(learner).__name__})", outcomes, ge=low, le=high)
 
 
-def check_rounds(game: Game, entrant: Entrant, n_rounds: int) -> None:
-    """Check that the entrant's feedback has answers for all rounds; raise a ValueError otherwise."""
+def check_rounds(game: Game, entrant: WithFeedback, n_rounds: int) -> None:
+    """Check that the feedback has answers for all rounds; raise a ValueError otherwise."""
     check_same_instances(game.environment, entrant.feedback)
-    limit = traits_of(entrant.feedback, FeedbackTraits).max_rounds
+    limit = entrant.feedback.max_rounds
     if limit is not None and n_rounds > limit:
         problem = f"must be at most {limit}, the rounds of {type(entrant.feedback).__name__} (got {n_rounds})"
         raise ArgumentError("n_rounds", problem)
@@ -101,7 +106,7 @@ def bind(
 
     Args:
         game: the game.
-        learner: a learner, or an `Entrant` (a learner with its own feedback).
+        learner: a learner, or a learner `WithFeedback` (a learner with its own feedback).
         name: the learner's name in a study.
         shapes_of: `jax.eval_shape`, or a function like it that also caches the trace for later rounds.
 
@@ -113,9 +118,6 @@ def bind(
     """
     entrant = as_entrant(game, learner)
     check_assumptions(game.environment, entrant)
-    if isinstance(game.specs.instance, Available) and not traits_of(entrant.learner, LearnerTraits).uses_masks:
-        problem = f"must support masks, as UCB1, EXP3 and Hedge with EWA do (got {type(entrant.learner).__name__})"
-        raise ArgumentError("learner", problem)
     dtype, own_feedback = game.dtype, entrant.feedback is not game.feedback  # the game has checked its own
     game, entrant = cast_leaves(game, dtype, "game"), cast_leaves(entrant, dtype)
     what = type(entrant.learner).__name__
@@ -127,9 +129,9 @@ def bind(
         before, after, record = shapes_of(_first_round, game, entrant, key)
     name = type(game.environment).__name__
     check_spec(f"{name}.instance", "instance", game.specs.instance, record.x)
-    check_spec(f"{name}.answer", "outcome", game.specs.outcome, record.y)
+    check_spec(f"{name}.outcome", "outcome", game.specs.outcome, record.y)
     check_state(f"{what}.update", before.learner, after.learner)
-    check_state(f"{name}.answer", before.environment, after.environment)
+    check_state(f"{name}.outcome", before.environment, after.environment)
     if not isinstance(record.loss, jax.ShapeDtypeStruct) or record.loss.shape != ():
         raise ArgumentTypeError(
             "loss",
@@ -149,7 +151,7 @@ def warn_about_loss_mismatch(game: Game, learners: Mapping[str, Any]) -> None:
     """
     if isinstance(game.loss, ZeroOne) or not isinstance(game.loss, Loss):
         return
-    losses = {name: traits_of(learner, LearnerTraits).loss for name, learner in learners.items()}
+    losses = {name: learner.loss for name, learner in learners.items()}
     other = [
         f"{name!r} for {loss!r}" for name, loss in losses.items() if loss is not None and not same_loss(game, loss)
     ]
@@ -174,14 +176,37 @@ def same_loss(game: Game, loss: Any) -> bool:
     return structure == own_structure and all(map(alike, leaves, own_leaves))
 
 
-def _first_round(game: Game, entrant: Entrant, key: jax.Array) -> tuple[States, States, Round]:
+def check_spec(method: str, kind: str, declared: PyTree, returned: PyTree) -> None:
+    """Check that a method returns an "instance" or "outcome" of the declared structure, shapes and dtypes."""
+    kinds = [[(leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(specs)] for specs in (declared, returned)]
+    if kinds[0] != kinds[1] or jax.tree.structure(declared) != jax.tree.structure(returned):
+        raise ValueError(
+            f"{method}: must return an {kind} as in {kind}_spec, {format_spec(declared)} (got {format_spec(returned)})"
+        )
+
+
+def check_instance(environment: Environment) -> None:
+    """Check the first instance of an environment, without computing anything.
+
+    Raises:
+        TypeError: `instance` does not return an instance and a state.
+        ValueError: the instance differs from `instance_spec`.
+    """
+    key, name = jax.eval_shape(lambda: jax.random.key(0)), f"{type(environment).__name__}.instance"
+    returned = jax.eval_shape(lambda key: environment.instance(key, environment.init(key), jnp.int32(1)), key)
+    if not (isinstance(returned, tuple) and len(returned) == 2):
+        raise ArgumentTypeError(name, f"must return an instance and the next state (got {format_spec(returned)})")
+    check_spec(name, "instance", environment.instance_spec, returned[0])
+
+
+def _first_round(game: Game, entrant: WithFeedback, key: jax.Array) -> tuple[States, States, Round]:
     keys = stream_keys(key)
     before = start(game, entrant, keys)
     return before, *play_round(game, entrant, keys, jnp.int32(1), before)
 
 
 @contextlib.contextmanager
-def _name_learner_in_errors(argument: str, game: Game, entrant: Entrant) -> Iterator[None]:
+def _name_learner_in_errors(argument: str, game: Game, entrant: WithFeedback) -> Iterator[None]:
     """Add the names of the learner and the game to errors that a round raises."""
     what = type(entrant.learner).__name__
     instances, outcomes = map(format_spec, game.specs)
@@ -241,3 +266,62 @@ def _answer_names(oracle: Any) -> list[str]:
 def _first_line(error: Exception) -> str:
     line = next(iter(str(error).splitlines()), type(error).__name__)
     return line if len(line) <= 250 else f"{line[:247]}..."
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# One run with its full history: for small games, debugging and teaching
+
+
+@validate_arguments
+def play(
+    game: Game, learner: Annotated[Learner | WithFeedback, Component("learner")], key: int | jax.Array, n_rounds: Rounds
+) -> tuple[PyTree, Round]:
+    """Run a game once and keep its full history.
+
+    Args:
+        game: the game.
+        learner: a learner, or a learner `WithFeedback`.
+        key: the key of the run, or a seed; run r of a study with key k has the key `fold_in(k, r)`.
+        n_rounds: the horizon.
+
+    Returns:
+        The learner's final state, and the `Round` records with a leading axis [n_rounds]. The records of arms with
+        rewards print rewards, and have the attribute `reward` beside `loss`.
+
+    Raises:
+        TypeError, ValueError: the learner cannot play the game.
+
+    Example:
+        >>> import numpy as np, jaxonline as jo
+        >>> game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
+        >>> learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5)
+        >>> state, history = jo.play(game, learner, key=0, n_rounds=6)
+        >>> history.loss.tolist()  # each coordinate occurs twice, and a step of 1/2 learns it at once
+        [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]
+        >>> history
+        round  instance  move  outcome  loss  queries
+            1   [1 0 0]     0        1     1        1
+            2   [0 1 0]     0        1     1        1
+            3   [0 0 1]     0        1     1        1
+            4   [1 0 0]     1        1     0        1
+            5   [0 1 0]     1        1     0        1
+            6   [0 0 1]     1        1     0        1
+        6 rounds, sum of losses 3, 6 queries
+    """
+    check_not_forked()
+    key = check.as_key("key", key)
+    bound = bind(game, learner)
+    check_rounds(game, bound.entrant, n_rounds)
+    warn_about_loss_mismatch(game, {"learner": as_entrant(game, learner).learner})
+    state, history = _play(bound.game, bound.entrant, key, n_rounds)
+    return state, RewardRound(*history) if game.rewards else history
+
+
+@jax.jit(static_argnames=("n_rounds",))
+def _play(game, entrant, key, n_rounds):
+    keys = stream_keys(key)
+    rounds = jnp.arange(1, n_rounds + 1, dtype=jnp.int32)
+    states, history = jax.lax.scan(
+        lambda states, t: play_round(game, entrant, keys, t, states), start(game, entrant, keys), rounds
+    )
+    return states.learner, history

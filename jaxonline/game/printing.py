@@ -7,7 +7,7 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
-from jaxonline.game.protocols import Draw
+from jaxonline.game.roles import Draw
 from jaxonline.losses.arms import ARM_LOSSES, ArmLoss
 from jaxonline.parameters.short_repr import short_repr
 

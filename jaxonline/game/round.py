@@ -1,76 +1,62 @@
 """One round of online learning; hidden data reach the learner only through the oracle.
 
-    x        = environment.instance(...)         the environment picks an instance
-    y_hat    = learner.predict(...)              the learner moves
-    y        = environment.answer(..., y_hat)    the outcome; an adaptive adversary may use y_hat
-    oracle   = feedback.open(x, y, y_hat)        the oracle answers the learner in this round
-    state    = learner.update(..., oracle)       the learner sees x and y only through the oracle
-               feedback.observe(x, y, y_hat)     an adaptive feedback sees the round when it is over
+    x        = environment.instance(...)          the environment picks an instance
+    y_hat    = learner.predict(...)               the learner moves
+    y        = environment.outcome(..., y_hat)    the outcome; an adaptive adversary may use y_hat
+    oracle   = feedback.open(x, y, y_hat)         the oracle answers the learner in this round
+    state    = learner.update(..., oracle)        the learner sees x and y only through the oracle
+               feedback.observe(x, y, y_hat)      a feedback with a state sees the round when it is over
+    loss     = game.loss(y_hat, y)
 
 Every method is a pure function of its arguments and a key (`keys`). Instances, moves and outcomes are any pytrees.
 """
 
 import dataclasses
 import functools
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
-from jaxonline.game.defaults import OracleDefaults, has_expected_outcomes, method_of
 from jaxonline.game.keys import ANSWER, INIT, INSTANCE, PREDICT, StreamKeys, update_key
-from jaxonline.game.oracles import (
-    check_feedback,
-    check_feedback_specs,
-    check_same_instances,
-    initial_feedback_state,
-    next_feedback_state,
-    open_oracle,
-    ran_out_of_copies,
-)
 from jaxonline.game.printing import game_line, history_table, is_history
-from jaxonline.game.protocols import AnyFeedback, Environment, Learner, Specs, SweptLearners
-from jaxonline.game.specs import check_environment_specs, format_spec
-from jaxonline.game.traits import EnvironmentTraits, traits_of
+from jaxonline.game.roles import Environment, Feedback, Learner, Specs
 from jaxonline.losses import Loss, Squared
 from jaxonline.losses.arms import ArmLoss, ExpectedLoss, as_vector, for_loss
 from jaxonline.losses.base import as_loss, check_outcomes
 from jaxonline.numerics.elementwise import exact_products
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
-from jaxonline.parameters.signatures import members_of
-from jaxonline.parameters.struct import set_field, static, struct
+from jaxonline.parameters.struct import cast_leaves, set_field, static, struct
 from jaxonline.parameters.types import Component, PyTree
 
 
 @struct
-class Entrant:
+class WithFeedback:
     """A learner with its own feedback, in a study in which other learners have the game's feedback.
 
     Args:
         learner: the learner.
         feedback: the learner's own feedback.
 
+    Raises:
+        TypeError: an argument is not of the required kind.
+
     Example:
         >>> import jaxonline as jo
-        >>> entrant = jo.Entrant(jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.1), jo.FullInformation())
-        >>> type(entrant.feedback).__name__
+        >>> learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.1)
+        >>> type(jo.WithFeedback(learner, jo.FullInformation()).feedback).__name__
         'FullInformation'
     """
 
     learner: Annotated[Any, Component("learner")]
     feedback: Annotated[Any, Component("feedback")]
 
-    if TYPE_CHECKING:  # strict types for the constructor only, since users know the class of a field
-
-        def __init__(self, learner: Learner | SweptLearners, feedback: AnyFeedback) -> None: ...
-
     def __post_init__(self) -> None:
-        is_learner = isinstance(self.learner, Learner) or dataclasses.is_dataclass(self.learner)  # such as a sweep
-        check.instance("learner", self.learner, is_learner, "a learner, with init, predict and update")
-        check_feedback("feedback", self.feedback)
+        if not dataclasses.is_dataclass(self.learner):  # such as a sweep
+            check_role("learner", self.learner, Learner)
+        check_role("feedback", self.feedback, Feedback)
 
 
 @struct
@@ -79,12 +65,10 @@ class Game:
 
     Args:
         environment: the environment that generates instances and outcomes.
-        feedback: the feedback that answers the queries of learners; an `Entrant` of a study has its own feedback.
+        feedback: the feedback that answers the queries of learners; a learner `WithFeedback` has its own.
         loss: function `loss(y_hat, y)` from a move and an outcome to a number; squared loss by default.
         pseudo: whether losses are those of the mean outcome given the past, for learner and comparator
-            (pseudo-regret, the regret of bandits). The environment must have a method `expected_outcome`. The loss must
-            be linear in the outcome, as `losses.ArmLoss` is: only then the loss of the mean outcome is the mean of the
-            loss.
+            (pseudo-regret, the regret of bandits). The loss must be linear in the outcome, as `losses.ArmLoss` is.
 
     Raises:
         TypeError: an argument is not of the required kind.
@@ -99,8 +83,8 @@ class Game:
         (True, 'float32')
         >>> arms = jo.environments.BernoulliArms([0.2, 0.8])
         >>> game = jo.Game(arms, jo.Bandit(), loss=jo.losses.ArmLoss(), pseudo=True)
-        >>> options = dict(n_runs=2, n_rounds=9, record_at=1, comparator=jo.BestArm())
-        >>> jo.simulate(game, jo.learners.EXP3(0.1), **options).comparator_loss[0, :, -1].round(5).tolist()
+        >>> result = jo.simulate(game, jo.learners.EXP3(0.1), n_runs=2, n_rounds=9, comparator=jo.BestArm())
+        >>> result.comparator_loss[0, :, -1].round(5).tolist()
         [1.8, 1.8]
     """
 
@@ -109,36 +93,20 @@ class Game:
     loss: Annotated[Any, Component("loss")] = Squared()
     pseudo: bool = static(default=False)
 
-    if TYPE_CHECKING:
-
-        def __init__(
-            self,
-            environment: Environment,
-            feedback: AnyFeedback,
-            loss: Callable[[Any, Any], Any] = ...,
-            pseudo: bool = ...,
-        ) -> None: ...
-
     def __post_init__(self) -> None:
-        if not isinstance(self.environment, Environment):
-            missing = [name for name in members_of(Environment) if not hasattr(self.environment, name)]
-            what = f"{type(self.environment).__name__}, which lacks {', '.join(missing)}"
-            raise ArgumentTypeError("environment", f"must have the attributes and methods of Environment (got {what})")
-        check_environment_specs(self.environment)
-        check_feedback("feedback", self.feedback)
+        check_environment(self.environment)
+        check_role("feedback", self.feedback, Feedback)
         if isinstance(self.loss, Loss):
             set_field(self, "loss", as_loss("loss", self.loss))
         elif not callable(self.loss) or any(callable(leaf) for leaf in jax.tree.leaves(self.loss)):
-            raise ArgumentTypeError(
-                "loss",
-                f"must be a loss (jaxonline.losses) or a jax.tree_util.Partial (got {check.quote(self.loss)})",
-            )
+            problem = f"must be a loss (jaxonline.losses) or a jax.tree_util.Partial (got {check.quote(self.loss)})"
+            raise ArgumentTypeError("loss", problem)
         check_classes(self.environment, self.loss)
         if self.rewards and not isinstance(self.loss, ArmLoss | ExpectedLoss):
             problem = f"must be ArmLoss() or ExpectedLoss() for arms with rewards (got {check.quote(self.loss)})"
             raise ArgumentError("loss", problem)
-        if self.pseudo and not has_expected_outcomes(self.environment):
-            problem = f"must have expected_outcome for pseudo=True (got {type(self.environment).__name__})"
+        if self.pseudo and not has_mean_outcome(self.environment):
+            problem = f"must have the method mean_outcome for pseudo=True (got {type(self.environment).__name__})"
             raise ArgumentError("environment", problem)
         check_feedback_specs(self.feedback, self.specs, self.dtype)
         check_same_instances(self.environment, self.feedback)
@@ -149,7 +117,7 @@ class Game:
     @property
     def rewards(self) -> bool:
         """Whether the environment has rewards (`environments.Rewards`), so that results show rewards."""
-        return traits_of(self.environment, EnvironmentTraits).rewards
+        return self.environment.rewards
 
     @property
     def specs(self) -> Specs:
@@ -166,29 +134,16 @@ class Game:
     @property
     def oblivious(self) -> bool:
         """Whether instances and outcomes do not depend on the learner."""
-        return traits_of(self.environment, EnvironmentTraits).oblivious
+        return self.environment.oblivious
 
     @property
     def deterministic(self) -> bool:
         """Whether instances and outcomes are oblivious and identical in every run."""
-        return self.oblivious and traits_of(self.environment, EnvironmentTraits).deterministic
-
-
-def check_classes(environment: Any, loss: Any) -> None:
-    """Check that outcomes known before the game are -1 or +1, if the game's loss is a margin loss."""
-    outcomes = traits_of(environment, EnvironmentTraits).outcomes
-    if outcomes is not None and not check.is_abstract(outcomes):
-        check_outcomes("y", outcomes, loss)
+        return self.environment.oblivious and self.environment.deterministic
 
 
 class States(NamedTuple):
-    """The states of one run between two rounds.
-
-    Attributes:
-        environment: state of the environment.
-        learner: state of the learner.
-        feedback: state of the entrant's feedback; () for a feedback without a state.
-    """
+    """The states of one run between two rounds: of the environment, the learner and the learner's feedback."""
 
     environment: PyTree
     learner: PyTree
@@ -242,56 +197,159 @@ class RewardRound(Round):
 
 
 @exact_products()
-def start(game: Game, entrant: Entrant | None, keys: StreamKeys) -> States:
+def start(game: Game, entrant: WithFeedback | None, keys: StreamKeys) -> States:
     """Return the states before round 1; with `entrant=None` there is no learner."""
     environment = game.environment.init(jax.random.fold_in(keys.environment, INIT))
     if entrant is None:
         return States(environment, ())
     learner = entrant.learner.init(jax.random.fold_in(keys.learner, INIT), game.specs)
     move = jax.eval_shape(entrant.learner.predict, keys.learner, learner, game.specs.instance)
-    return States(environment, learner, initial_feedback_state(entrant.feedback, keys.oracle, game.specs, move))
+    feedback = entrant.feedback.init(jax.random.fold_in(keys.oracle, INIT), game.specs, move)
+    return States(environment, learner, feedback)
 
 
 @exact_products()
 def play_round(
-    game: Game, entrant: Entrant | None, keys: StreamKeys, t: Int[Array, ""], states: States
+    game: Game, entrant: WithFeedback | None, keys: StreamKeys, t: Int[Array, ""], states: States
 ) -> tuple[States, Round]:
     """Run round t = 1, 2, ... With `entrant=None` only the environment moves; it must be oblivious.
 
     JAX traces a round once, and reuses the trace in all programs with equal rounds.
     """
-    return _play_round(game, entrant, keys, t, states)
+    return (_environment_round if entrant is None else _round)(game, entrant, keys, t, states)
 
 
 @functools.partial(jax.jit, inline=True)
-def _play_round(game, entrant, keys, t, states):
+def _round(game, entrant, keys, t, states):
+    environment, feedback, learner = game.environment, entrant.feedback, entrant.learner
     environment_key, oracle_key, learner_key = (jax.random.fold_in(key, t) for key in keys)
-    x, environment = game.environment.instance(jax.random.fold_in(environment_key, INSTANCE), states.environment, t)
 
-    if entrant is None:
-        y_hat = jnp.zeros((), game.dtype)
-    else:
-        y_hat = entrant.learner.predict(jax.random.fold_in(learner_key, PREDICT), states.learner, x)
-
-    answer_key = jax.random.fold_in(environment_key, ANSWER)
-    outcome, environment = game.environment.answer(answer_key, environment, t, x, y_hat)
+    x, environment_state = environment.instance(jax.random.fold_in(environment_key, INSTANCE), states.environment, t)
+    y_hat = learner.predict(jax.random.fold_in(learner_key, PREDICT), states.learner, x)
+    outcome_key = jax.random.fold_in(environment_key, ANSWER)
+    outcome, environment_state = environment.outcome(outcome_key, environment_state, t, x, y_hat)
     y = as_vector(outcome)
-    y_comparator = game.environment.expected_outcome(environment, t, x, y) if game.pseudo else y
-    if entrant is None:
-        record = Round(jnp.zeros((), game.dtype), y_hat, y, x, y_comparator, jnp.int32(0), jnp.int32(0), ())
-        return States(environment, ()), record
-
-    oracle = open_oracle(entrant.feedback, oracle_key, t, x, outcome, y_hat, states.feedback)
-    updated = entrant.learner.update(update_key(learner_key, y_hat), states.learner, oracle)
+    observed = outcome if feedback.reads_entries else y
+    oracle = feedback.open(oracle_key, t, x, observed, y_hat, states.feedback)
+    updated = learner.update(update_key(learner_key, y_hat), states.learner, oracle)
     if not (isinstance(updated, tuple) and len(updated) == 2):
         raise ArgumentTypeError("update", f"must return the next state and an info (got {format_spec(updated)})")
-    learner, info = updated
+    learner_state, info = updated
+    feedback_state = feedback.observe(oracle_key, states.feedback, t, x, observed, y_hat)
+    y_comparator = environment.mean_outcome(environment_state, t, x, y) if game.pseudo else y
     loss = game.loss(y_hat, y_comparator if game.pseudo else for_loss(game.loss, outcome))
-    loss = loss_if_available(x, y_hat, loss)
-    queries, answers = oracle.queries(), method_of(oracle, OracleDefaults.answers)()
-    ran_out = ran_out_of_copies(entrant.feedback, queries)
-    if ran_out is not None:
-        loss = jnp.where(ran_out, jnp.nan, loss)
-    record = Round(loss, y_hat, y, x, y_comparator, queries, answers, info)
-    feedback = next_feedback_state(entrant.feedback, oracle_key, states.feedback, t, x, outcome, y_hat)
-    return States(environment, learner, feedback), record
+    queries = oracle.queries()
+    if feedback.max_copies is not None:
+        loss = jnp.where(queries > feedback.max_copies, jnp.nan, loss)
+    record = Round(loss, y_hat, y, x, y_comparator, queries, oracle.answers(), info)
+    return States(environment_state, learner_state, feedback_state), record
+
+
+@functools.partial(jax.jit, inline=True)
+def _environment_round(game, entrant, keys, t, states):
+    key, zero = jax.random.fold_in(keys.environment, t), jnp.zeros((), game.dtype)
+    x, state = game.environment.instance(jax.random.fold_in(key, INSTANCE), states.environment, t)
+    outcome, state = game.environment.outcome(jax.random.fold_in(key, ANSWER), state, t, x, zero)
+    y = as_vector(outcome)
+    y_comparator = game.environment.mean_outcome(state, t, x, y) if game.pseudo else y
+    return States(state, ()), Round(zero, zero, y, x, y_comparator, jnp.int32(0), jnp.int32(0), ())
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Checks of environments and feedbacks
+
+
+def format_spec(spec: PyTree) -> str:
+    """Format shapes and dtypes, such as "float32[3]"."""
+    return ", ".join(f"{leaf.dtype}{list(leaf.shape)}" for leaf in jax.tree.leaves(spec)) or "nothing"
+
+
+def check_role(name: str, value: Any, role: type) -> None:
+    """Check that a value inherits from the base class of its role.
+
+    Raises:
+        TypeError: it does not; the message says how to write the class.
+    """
+    article = "an" if role is Environment else "a"
+    wanted = f"{article} {role.__name__.lower()}, whose class inherits from jo.{role.__name__}"
+    check.instance(name, value, isinstance(value, role), wanted)
+
+
+def check_environment(environment: Any) -> None:
+    """Check the class of an environment, and the shapes, dtypes and facts that it declares.
+
+    Raises:
+        TypeError: the class does not inherit from `Environment`, or a declaration is invalid.
+    """
+    check_role("environment", environment, Environment)
+    name = type(environment).__name__
+    for field in ("instance_spec", "outcome_spec"):
+        leaves = jax.tree.leaves(spec := getattr(environment, field))
+        if not all(hasattr(leaf, "shape") and hasattr(leaf, "dtype") for leaf in leaves):
+            raise TypeError(f"{name}.{field}: must be of jax.ShapeDtypeStruct(shape, dtype) (got {check.quote(spec)})")
+    for fact in ("oblivious", "deterministic", "rewards"):
+        check.flag(f"{name}.{fact}", getattr(environment, fact))
+
+
+def has_mean_outcome(environment: Environment) -> bool:
+    """Whether the means of an environment's outcomes are known."""
+
+    def mean(key: Any, t: Any, x: Any, y: Any) -> Any:
+        return environment.mean_outcome(environment.init(key), t, x, y)
+
+    key, t = jax.eval_shape(lambda: jax.random.key(0)), jax.ShapeDtypeStruct((), jnp.int32)
+    return jax.eval_shape(mean, key, t, environment.instance_spec, environment.outcome_spec) is not None
+
+
+def check_classes(environment: Environment, loss: Any) -> None:
+    """Check that outcomes known before the game are -1 or +1, if the game's loss is a margin loss."""
+    if environment.outcomes is not None and not check.is_abstract(environment.outcomes):
+        check_outcomes("y", environment.outcomes, loss)
+
+
+def check_feedback_specs(feedback: Feedback, specs: Specs, dtype: Any) -> None:
+    """Check that a feedback suits the game, without computing anything.
+
+    Raises:
+        ValueError: the feedback asks for more attributes than instances have; noise and instances differ in dimension;
+            the feedback's state changes its type.
+    """
+    feedback.check_specs(specs)
+    if not feedback.makes_copies:
+        return
+    feedback = cast_leaves(feedback, dtype)
+
+    def ask(key, t, x, y):
+        state = feedback.init(jax.random.fold_in(key, INIT), specs, specs.outcome)
+        oracle = feedback.open(key, t, x, y, y, state)
+        return state, feedback.observe(key, state, t, x, y, y), (oracle.copy(0), oracle.label())
+
+    key = jax.eval_shape(lambda: jax.random.key(0))
+    before, after, _ = jax.eval_shape(ask, key, jax.ShapeDtypeStruct((), jnp.int32), *specs)
+    check_state("feedback.observe", before, after)
+
+
+def check_same_instances(environment: Environment, feedback: Feedback) -> None:
+    """Check that the instances are those of the measured copies, if the feedback has measured copies.
+
+    Raises:
+        ValueError: the instances differ between runs; the environment has another number of rows than the feedback.
+    """
+    if feedback.max_rounds is None:
+        return
+    name = type(feedback).__name__
+    if not environment.deterministic:
+        problem = f"must be the same in every run for {name}, such as DataStream in file order"
+        raise ArgumentError("environment", f"{problem} (got {check.quote(environment)})")
+    if environment.n_rows not in (None, feedback.max_rounds):
+        problem = f"must have as many rows as {name}, {feedback.max_rounds}"
+        raise ArgumentError(
+            "environment", f"{problem} (got {type(environment).__name__} with {environment.n_rows} rows)"
+        )
+
+
+def check_state(what: str, before: PyTree, after: PyTree) -> None:
+    """Check that a state keeps its structure, shapes and dtypes, as loops require; raise ValueError otherwise."""
+    kinds = [[(leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(state)] for state in (before, after)]
+    if kinds[0] != kinds[1] or jax.tree.structure(before) != jax.tree.structure(after):
+        raise ValueError(f"{what}: must return a state of the shapes and dtypes of init, {before} (got {after})")

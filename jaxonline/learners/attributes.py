@@ -10,8 +10,7 @@ from jaxonline.estimators.attribute_pairs import AttributePairs, project_psd
 from jaxonline.estimators.attributes import AttributeGradient
 from jaxonline.estimators.gradients import Regularised
 from jaxonline.estimators.index_sampling import EvenCount
-from jaxonline.game.defaults import LearnerDefaults
-from jaxonline.game.protocols import Specs
+from jaxonline.game.roles import Learner, Specs
 from jaxonline.learners.checks import zeros_like_vector
 from jaxonline.learners.gradient.descent import GradientLearner, Hypothesis
 from jaxonline.learners.gradient.step_sizes import InverseTime, StepSize
@@ -89,7 +88,7 @@ def aerr(
 
     Example:
         >>> import jaxonline as jo
-        >>> entrant = jo.Entrant(jo.learners.aerr(4, step_size=0.01, radius=1.0), jo.Attributes(4))
+        >>> entrant = jo.WithFeedback(jo.learners.aerr(4, step_size=0.01, radius=1.0), jo.Attributes(4))
     """
     estimator = AttributeGradient(n_attributes, "l2", n_for_prediction)
     return GradientLearner(estimator, step_size, radius=radius, hypothesis=hypothesis)
@@ -119,7 +118,7 @@ class BaselineInfo(NamedTuple):
 
 @cites("cesabianchi2010efficient")
 @struct
-class Baseline(LearnerDefaults):
+class Baseline(Learner):
     """The Baseline (paper C, Algorithm 1): after each round w minimises w'Aw - 2 w'b over the l1 ball of radius B.
 
     A round makes `n_steps` descent steps from the last hypothesis at a cost of O(d^2 n_steps). If `cone` is True, a

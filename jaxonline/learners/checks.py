@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxonline.feedback.noise import Noise, TwoPoints
-from jaxonline.game.traits import FeedbackTraits
+from jaxonline.game.roles import Feedback
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 
@@ -31,9 +31,7 @@ def zeros_like_vector(learner: Any, spec: jax.ShapeDtypeStruct, argument: str = 
 _MAX_RELATIVE_DIFFERENCE = 1e-5  # of equal covariances in float32, relative to the largest entry
 
 
-def check_known_noise(
-    feedback: FeedbackTraits, learner: Any, part: str, law: str, covariance: Any, dimension: int
-) -> None:
+def check_known_noise(feedback: Feedback, learner: Any, part: str, law: str, covariance: Any, dimension: int) -> None:
     """Raise a ValueError for noise that biases a learner, and warn of noise with an unknown distribution.
 
     Args:

@@ -9,7 +9,6 @@ import numpy as np
 
 from jaxonline.feedback import Bandit
 from jaxonline.game import Draw
-from jaxonline.game.traits import LearnerTraits, traits_of
 from jaxonline.live.gymnasium import BEST_REWARD, EXPECTED_REWARD, EXTRA
 from jaxonline.live.live import Live
 from jaxonline.parameters import check
@@ -168,7 +167,7 @@ def _shapes(env: Any) -> Shapes:
 def _scale(reward_range: Any, learners: Mapping[str, Any]) -> RewardScale:
     if reward_range is None:
         for learner in learners.values():
-            if (limits := traits_of(learner, LearnerTraits).loss_range) is not None:
+            if (limits := learner.loss_range) is not None:
                 needs = f"{type(learner).__name__} needs losses from {limits[0]:g} to {limits[1]:g}"
                 raise ArgumentError("reward_range", f"must be two numbers, since {needs} (got None)")
         return RewardScale(None, None)

@@ -17,8 +17,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from jaxonline.game import Entrant, Learner
-from jaxonline.game.protocols import AnyFeedback
+from jaxonline.game import Learner, WithFeedback
+from jaxonline.game.roles import Feedback
 from jaxonline.learners import VAW, PassiveAggressive
 from jaxonline.live import inputs
 from jaxonline.live.live import Live
@@ -34,7 +34,7 @@ class OnlineEstimator(BaseEstimator):
     """Base of the regressor and the classifier: parameters, and learners that score instances."""
 
     def __init__(
-        self, learner: Learner | Entrant | None = None, *, feedback: AnyFeedback | None = None,
+        self, learner: Learner | WithFeedback | None = None, *, feedback: Feedback | None = None,
         fit_intercept: bool = True, passes: int = 1, random_state: int | np.random.RandomState | None = None,
     ):  # fmt: skip
         self.learner: Any = learner  # which `set_params` changes

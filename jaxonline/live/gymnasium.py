@@ -10,9 +10,9 @@ import numpy as np
 from jaxtyping import Array, Int, Key, PyTree
 
 from jaxonline.feedback import Bandit
-from jaxonline.game import Entrant, Game, LearnerDefaults, Specs, States, bind, play_round, start
-from jaxonline.game.defaults import has_expected_outcomes
+from jaxonline.game import Game, Learner, Specs, States, WithFeedback, bind, play_round, start
 from jaxonline.game.keys import INSTANCE, part_key, stream_keys
+from jaxonline.game.round import has_mean_outcome
 from jaxonline.live.live_game import KeptPrecision
 from jaxonline.numerics.elementwise import exact_products
 from jaxonline.parameters import check
@@ -142,7 +142,7 @@ class BanditEnv(BaseEnv):
 
 
 @struct
-class PulledArm(LearnerDefaults):
+class PulledArm(Learner):
     """A learner that pulls a given arm in each round.
 
     Args:
@@ -193,9 +193,9 @@ def _pull(
 ) -> tuple[PyTree, Array, Array, dict[str, Array]]:
     """Play round t; return the next state, the next instance, the loss, and mean losses by the names in the infos."""
     keys, means = stream_keys(key), {}
-    states, record = play_round(game, Entrant(PulledArm(arm), game.feedback), keys, t, States(state, ()))
-    if has_expected_outcomes(game.environment):
-        outcome = game.environment.expected_outcome(states.environment, t, record.x, record.y)
+    states, record = play_round(game, WithFeedback(PulledArm(arm), game.feedback), keys, t, States(state, ()))
+    if has_mean_outcome(game.environment):
+        outcome = game.environment.mean_outcome(states.environment, t, record.x, record.y)
         arms = jnp.arange(game.specs.outcome.shape[0], dtype=jnp.int32)
         losses = jax.vmap(functools.partial(_loss, game, outcome))(arms)
         means = {EXPECTED_REWARD: losses[arm], BEST_REWARD: losses.min()}

@@ -12,9 +12,18 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Key
 
 from jaxonline.feedback import Bandit, FullInformation
-from jaxonline.game import Draw, Entrant, Game, Learner, RewardRound, Round, Specs, as_entrant, warn_about_loss_mismatch
-from jaxonline.game.protocols import AnyFeedback
-from jaxonline.game.traits import LearnerTraits, traits_of
+from jaxonline.game import (
+    Draw,
+    Game,
+    Learner,
+    RewardRound,
+    Round,
+    Specs,
+    WithFeedback,
+    as_entrant,
+    warn_about_loss_mismatch,
+)
+from jaxonline.game.roles import Feedback
 from jaxonline.live import inputs, state_files
 from jaxonline.live.live_game import KeptPrecision, LiveGame, default_loss
 from jaxonline.live.rounds import TABLE_ROWS, Outcome, no_arrivals
@@ -53,7 +62,7 @@ class Live:
     the programs for whole sequences (`jo.aggregate`, `forecast`).
 
     Args:
-        learner: a learner, or an `Entrant` with a feedback of its own.
+        learner: a learner, or an `WithFeedback` with a feedback of its own.
         feedback: the information that the learner may query; None for `FullInformation()`.
         instance: the shape of instances, an integer for the length of a vector; None takes the shape of the first
             instance.
@@ -85,7 +94,7 @@ class Live:
     """
 
     def __init__(
-        self, learner: Learner | Entrant, feedback: AnyFeedback | None = None, *,
+        self, learner: Learner | WithFeedback, feedback: Feedback | None = None, *,
         instance: int | tuple[int, ...] | None = None, outcome: int | tuple[int, ...] = (),
         loss: Callable[[Any, Any], Any] | None = None, key: int | Key[Array, ""] = 0,
     ):  # fmt: skip
@@ -93,7 +102,7 @@ class Live:
         self._outcome = inputs.to_shape("outcome", outcome)
         self._entrant = as_entrant(
             Game(no_arrivals(self._specs((0,))), FullInformation()),
-            learner if isinstance(learner, Entrant) else Entrant(learner, feedback or FullInformation()),
+            learner if isinstance(learner, WithFeedback) else WithFeedback(learner, feedback or FullInformation()),
         )
         self._loss = loss if loss is None else check.instance("loss", loss, callable(loss), "a loss")
         run_key = check.as_key("key", key)
@@ -311,7 +320,7 @@ class Live:
         self._states, outcomes = game.play(self.round + 1, self._states, X, y)
         self.round, self._open = self.round + number, None
         if game.may_overflow and np.any(full := game.read(outcomes, slice(number)).info.overflow):
-            way = traits_of(self._entrant.learner, LearnerTraits).capacity_hint
+            way = self._entrant.learner.capacity_hint
             first = self.round - number + 1 + int(np.argmax(full))
             self._warn_once(f"the learner ran out of storage in round {first} and continues without the excess. {way}")
         return outcomes
@@ -384,7 +393,7 @@ def _is_finite(move: PyTree) -> bool:
     return all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(move))
 
 
-def _rebuild(x64: bool, entrant: Entrant, outcome: Any, loss: Any, key: Any, content: bytes | None) -> Live:
+def _rebuild(x64: bool, entrant: WithFeedback, outcome: Any, loss: Any, key: Any, content: bytes | None) -> Live:
     """Rebuild a pickled object."""
     impl, data = key
     with jax.enable_x64(x64):

@@ -9,8 +9,7 @@ import numpy as np
 from jaxtyping import Array, Key
 
 from jaxonline.feedback import Bandit, LossOfMove
-from jaxonline.game import Entrant, Game, Specs, States, bind, overflow_flag
-from jaxonline.game.traits import LearnerTraits, traits_of
+from jaxonline.game import Game, Specs, States, WithFeedback, bind, overflow_flag
 from jaxonline.live import state_files
 from jaxonline.live.rounds import TABLE_ROWS, Outcome, ReportedLoss, compile_programs, no_arrivals, table_of
 from jaxonline.live.word_layout import Packed, WordLayout
@@ -43,7 +42,7 @@ class LiveGame:
     """
 
     def __init__(
-        self, game: Game, entrant: Entrant, info: Any, key: Key[Array, ""], precision: KeptPrecision,
+        self, game: Game, entrant: WithFeedback, info: Any, key: Key[Array, ""], precision: KeptPrecision,
         first_specs: Specs | None = None,
     ):  # fmt: skip
         self.game, self.entrant, self._key, self._precision = game, entrant, key, precision
@@ -55,12 +54,12 @@ class LiveGame:
         self._table, self._size = table_of(game.specs), math.prod(game.specs.instance.shape)
         self._table[:, self._size :] = 1.0  # the outcome of a round that is not known
         self._integers = np.dtype(f"i{self._table.itemsize}")
-        own_loss, self.loss_range, *_ = traits_of(entrant.learner, LearnerTraits)
+        own_loss, self.loss_range = entrant.learner.loss, entrant.learner.loss_range
         self.losses = [game.loss] if own_loss is None else [game.loss, own_loss]
         self.may_overflow = overflow_flag(info) is not None
 
     @classmethod
-    def of(cls, game: Game, entrant: Entrant, key: Key[Array, ""], precision: KeptPrecision) -> "LiveGame":
+    def of(cls, game: Game, entrant: WithFeedback, key: Key[Array, ""], precision: KeptPrecision) -> "LiveGame":
         """Bind a game and an entrant; a TypeError or ValueError if the learner cannot play the game."""
         with precision():
             bound = bind(game, entrant)
@@ -79,7 +78,7 @@ class LiveGame:
                 ReportedLoss(),
                 ReportedLoss(),
             )
-            entrant = Entrant(self.entrant.learner, ReportedLoss())
+            entrant = WithFeedback(self.entrant.learner, ReportedLoss())
             return LiveGame(game, entrant, (), self._key, self._precision, self.game.specs)
 
     def identity(self) -> dict[str, str]:
@@ -141,9 +140,9 @@ class LiveGame:
         return jax.tree.map(lambda *leaves: np.concatenate(list(map(np.asarray, leaves)))[: len(X)], *parts)
 
 
-def default_loss(entrant: Entrant) -> Any:
+def default_loss(entrant: WithFeedback) -> Any:
     """The loss of the learner, or else of its feedback."""
-    own = traits_of(entrant.learner, LearnerTraits).loss
+    own = entrant.learner.loss
     if own is not None:
         return own
     if isinstance(entrant.feedback, LossOfMove):

@@ -16,7 +16,7 @@ def nested_parameters(name: str, part: Any) -> dict[str, Any]:
     Example:
         >>> import jaxonline as jo
         >>> from jaxonline.live.nested_parameters import nested_parameters
-        >>> sorted(nested_parameters("noise", jo.Entrant(jo.learners.UCB1(2.0), jo.Bandit())))
+        >>> sorted(nested_parameters("noise", jo.WithFeedback(jo.learners.UCB1(2.0), jo.Bandit())))
         ['noise__feedback', 'noise__learner', 'noise__learner__exploration']
     """
     parameters: dict[str, Any] = {}

@@ -5,14 +5,13 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from jaxonline.game import Entrant
-from jaxonline.game.traits import LearnerTraits, traits_of
+from jaxonline.game import WithFeedback
 from jaxonline.losses import Logistic
 
 
 def loss_of(learner: Any) -> Any:
-    """Return the loss that a learner, or the learner of an `Entrant`, minimises; None if unknown."""
-    return traits_of(learner.learner if isinstance(learner, Entrant) else learner, LearnerTraits).loss
+    """Return the loss that a learner, or the learner of an `WithFeedback`, minimises; None if unknown."""
+    return learner.learner if isinstance(learner, WithFeedback) else learner.loss
 
 
 def scores_are_log_odds(learner: Any) -> bool:

@@ -20,8 +20,8 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Int, Key
 
 from jaxonline.feedback import LossOfMoveOracle
-from jaxonline.game import Entrant, Game, Specs, States, StreamKeys, play_round, start, stream_keys
-from jaxonline.game.defaults import EnvironmentDefaults, FeedbackDefaults
+from jaxonline.game import Game, Specs, States, StreamKeys, WithFeedback, play_round, start, stream_keys
+from jaxonline.game.roles import Environment, Feedback
 from jaxonline.live.word_layout import Packed, WordLayout
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import PyTree
@@ -31,7 +31,7 @@ MAX_PROGRAMS = 256  # in the cache, one for each structure
 
 
 @struct
-class Arrivals(EnvironmentDefaults):
+class Arrivals(Environment):
     """An environment of given instances and outcomes, one row a round from round `first` on.
 
     A row of the table [rows, numbers] has the entries of the instance, and then those of the outcome.
@@ -62,7 +62,7 @@ class Arrivals(EnvironmentDefaults):
         del key
         return self.table[t - self.first, : math.prod(self.instance_shape)].reshape(self.instance_shape), state
 
-    def answer(
+    def outcome(
         self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: Array, y_hat: PyTree
     ) -> tuple[Array, tuple[()]]:
         """Return the outcome of round t, and the state."""
@@ -71,10 +71,12 @@ class Arrivals(EnvironmentDefaults):
 
 
 @struct
-class ReportedLoss(FeedbackDefaults):
+class ReportedLoss(Feedback):
     """Both feedback and loss of a game in which the outcomes are the losses that the user reports for the moves."""
 
-    def open(self, key: Any, t: Int[Array, ""], x: PyTree, y: Array, y_hat: PyTree) -> LossOfMoveOracle:
+    def open(
+        self, key: Any, t: Int[Array, ""], x: PyTree, y: Array, y_hat: PyTree, state: PyTree = ()
+    ) -> LossOfMoveOracle:
         """The oracle of one round."""
         del key, t
         return LossOfMoveOracle(x, y_hat, y)
@@ -142,7 +144,7 @@ def compile_programs(structure: Any, specs: Specs, first_specs: Specs, impl: Any
         impl: the generator of random numbers.
     """
 
-    def game_of(numbers: list[Array], arrivals: Arrivals) -> tuple[Game, Entrant]:
+    def game_of(numbers: list[Array], arrivals: Arrivals) -> tuple[Game, WithFeedback]:
         *parts, entrant = jax.tree.unflatten(structure, numbers)
         return Game(arrivals, *parts), entrant
 
@@ -152,7 +154,9 @@ def compile_programs(structure: Any, specs: Specs, first_specs: Specs, impl: Any
     def first_states(numbers: list[Array], key_data: Array) -> States:
         return start(*game_of(numbers, no_arrivals(first_specs)), keys_of(key_data))
 
-    def play_one(game: Game, entrant: Entrant, keys: StreamKeys, t: Array, states: States) -> tuple[States, Outcome]:
+    def play_one(
+        game: Game, entrant: WithFeedback, keys: StreamKeys, t: Array, states: States
+    ) -> tuple[States, Outcome]:
         states, record = play_round(game, entrant, keys, t, states)
         return states, Outcome(record.loss, record.y_hat, record.queries, record.answers, record.info)
 

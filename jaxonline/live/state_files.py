@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Key
 
-from jaxonline.game.specs import format_spec
+from jaxonline.game.round import format_spec
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import to_one_line
 from jaxonline.parameters.types import PyTree

@@ -92,7 +92,7 @@ def for_loss(loss: Any, outcome: PyTree) -> PyTree:
 # Losses of a move among K arms (actions, experts); the outcome y is the vector of the losses of all arms [K].
 #
 # A move is an arm, 0 to K - 1, or weights on the arms [K], or a tuple (arm, probabilities): the
-# `jaxonline.game.protocols.Draw` of a learner that draws its arm.
+# `jaxonline.game.roles.Draw` of a learner that draws its arm.
 
 
 @struct

@@ -6,6 +6,7 @@ can be traced, vmapped, swept) unless it is declared with `static()`.
 
 import dataclasses
 import functools
+import inspect
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -77,6 +78,9 @@ def struct(cls: type[T]) -> type[T]:
     if not isinstance(cls, type):
         raise ArgumentTypeError("cls", f"must be a class (got {check.quote(cls)})")
     _check_fields(cls)
+    for name in inspect.get_annotations(cls):
+        if name not in vars(cls):  # a field without a default, also if a base class has a fact of this name
+            setattr(cls, name, dataclasses.field())
     cls = dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)
     cls.__getstate__, cls.__setstate__ = _get_state, _set_state  # type: ignore[attr-defined]
     if cls.__repr__ is object.__repr__:

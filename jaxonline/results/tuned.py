@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, overload
 import numpy as np
 from typing_extensions import TypeVar
 
-from jaxonline.game import Entrant, Learner
+from jaxonline.game import Learner, WithFeedback
 from jaxonline.results.quantities import LOSS_OF_REWARD, REWARD_OF_LOSS, label_of
 from jaxonline.results.report.columns import Count, Measured, Number, Text
 from jaxonline.results.report.formats import escape_html, format_number, wrap_for_notebook
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from jaxonline.results.report.figure import ResultFigure
 
 Setting = Mapping[str, Any]
-TunedLearner = TypeVar("TunedLearner", bound=Learner | Entrant, default=Learner | Entrant)
+TunedLearner = TypeVar("TunedLearner", bound=Learner | WithFeedback, default=Learner | WithFeedback)
 MAX_PRINTED_SETTINGS, MAX_NOTEBOOK_SETTINGS = 6, 12
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from jax.sharding import Mesh
 
 from jaxonline.game import Game, check_rounds, same_loss, warn_about_loss_mismatch
-from jaxonline.game.protocols import Comparator, HindsightComparator
-from jaxonline.game.specs import format_spec
+from jaxonline.game.roles import Comparator, HindsightComparator
+from jaxonline.game.round import format_spec
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.optional_packages import check_not_forked

@@ -5,7 +5,6 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxonline.game.traits import FeedbackTraits, traits_of
 from jaxonline.results import Result
 from jaxonline.simulation.checking import SimulationOptions
 from jaxonline.simulation.execution import ComputedStudy
@@ -34,7 +33,7 @@ def collect_result(options: SimulationOptions, study: StudyPlan, computed: Compu
     )  # fmt: skip
     warn_of_overflow(options.members, result.overflowed, len(options.runs))
     limits = {
-        name: traits_of(team.entrant.feedback, FeedbackTraits).max_copies
+        name: team.entrant.feedback.max_copies
         for team in options.teams for name in team.members
     }  # fmt: skip
     warn_of_divergence(options.members, result.first_nonfinite, limits)

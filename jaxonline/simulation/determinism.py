@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jax.interpreters.partial_eval import dce_jaxpr
 from jaxtyping import Array
 
-from jaxonline.game import Entrant, play_round, start, stream_keys
+from jaxonline.game import WithFeedback, play_round, start, stream_keys
 from jaxonline.simulation.sweeps import Team
 
 
@@ -20,12 +20,12 @@ def is_deterministic(team: Team) -> bool:
         >>> game = jo.Game(jo.environments.DataStream(np.eye(2), np.ones(2)), jo.FullInformation())
         >>> exact = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.1)
         >>> noisy = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=0.1)
-        >>> copies = jo.Entrant(noisy, jo.NoisyCopies(jo.noise.gaussian(0.1)))
+        >>> copies = jo.WithFeedback(noisy, jo.NoisyCopies(jo.noise.gaussian(0.1)))
         >>> [is_deterministic(as_team(game, "a", learner)) for learner in (exact, copies)]
         [True, False]
     """
     learner = jax.tree.map(lambda leaf: leaf[0], team.entrant.learner)
-    entrant = Entrant(learner, team.entrant.feedback)
+    entrant = WithFeedback(learner, team.entrant.feedback)
 
     def first_round(run_key: Array) -> object:
         keys = stream_keys(run_key)

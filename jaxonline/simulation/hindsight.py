@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from jaxonline.game import Game
-from jaxonline.game.protocols import HindsightComparator
+from jaxonline.game.roles import HindsightComparator
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import cast_leaves
 from jaxonline.parameters.types import PyTree

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Array, Int
 
 from jaxonline.game import Draw, Round
-from jaxonline.game.protocols import Measure
+from jaxonline.game.roles import Measure
 from jaxonline.losses import ZeroOne
 from jaxonline.numerics.elementwise import Compensated
 from jaxonline.parameters import check

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from importlib import metadata
 from typing import Any
 
-from jaxonline.game import Entrant, Game
+from jaxonline.game import Game, WithFeedback
 from jaxonline.game.printing import describe_game
 from jaxonline.losses.arms import ARM_LOSSES
 from jaxonline.parameters.citations import method_names
@@ -25,14 +25,15 @@ def describe_study(game: Game, comparator: Any, learners: Any, teams: Sequence[T
         "comparator": None if comparator is None else short_repr(comparator),
         **({} if comparator is None else {"regret_label": regret_label(game, comparator)}),
         "learners": {
-            name: short_repr(learner) + (f" through {short_repr(item.feedback)}" if isinstance(item, Entrant) else "")
+            name: short_repr(learner)
+            + (f" through {short_repr(item.feedback)}" if isinstance(item, WithFeedback) else "")
             for team, item in zip(teams, given, strict=True)
             for name, learner in team.members.items()
         },
         "methods": {
             "game": method_names(game),
             "learners": {
-                name: method_names([learner, item.feedback] if isinstance(item, Entrant) else learner)
+                name: method_names([learner, item.feedback] if isinstance(item, WithFeedback) else learner)
                 for team, item in zip(teams, given, strict=True)
                 for name, learner in team.members.items()
             },

@@ -12,7 +12,7 @@ from jax.sharding import Mesh
 
 from jaxonline._xla.barriers import user_code
 from jaxonline.game import Game
-from jaxonline.game.protocols import AnyMeasure, Comparator, HindsightComparator
+from jaxonline.game.roles import Comparator, HindsightComparator, Measure
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results import Result
 from jaxonline.simulation import blocks
@@ -39,7 +39,7 @@ def simulate(
     n_rounds: int,
     key: int | jax.Array = 0,
     comparator: Comparator | HindsightComparator | None = None,
-    measures: Iterable[AnyMeasure] = (),
+    measures: Iterable[Measure] = (),
     record_at: RecordedRounds = 40,
     spacing: Spacing = "linear",
     runs: RunIndices | None = None,
@@ -63,8 +63,8 @@ def simulate(
     probability at the start, and a warning appears if it is above 1 %.
 
     Args:
-        game: the game; its feedback is used by learners that are not an `Entrant` with their own feedback.
-        learners: learners by name, each a learner, an `Entrant` (a learner with its own feedback) or a `sweep`; a
+        game: the game; its feedback is used by learners that are not an `WithFeedback` with their own feedback.
+        learners: learners by name, each a learner, an `WithFeedback` (a learner with its own feedback) or a `sweep`; a
             single learner needs no name.
         n_runs: number of runs of each learner, at most 10^9.
         n_rounds: the horizon T.

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import TypedDict
 
-from jaxonline.game.protocols import AnyMeasure, Comparator, HindsightComparator
+from jaxonline.game.roles import Comparator, HindsightComparator, Measure
 from jaxonline.simulation.precision import Precision
 from jaxonline.simulation.recording import RecordedRounds, RunIndices, Spacing
 from jaxonline.simulation.until_decided import UntilDecided
@@ -12,7 +12,7 @@ from jaxonline.simulation.until_decided import UntilDecided
 class RunOptions(TypedDict, total=False):
     """Keyword arguments of `simulate` about runs and measures."""
 
-    measures: Iterable[AnyMeasure]
+    measures: Iterable[Measure]
     spacing: Spacing
     runs: RunIndices | None
     precision: Precision | None

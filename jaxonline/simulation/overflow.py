@@ -5,8 +5,6 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from jaxonline.game.defaults import LearnerDefaults, method_of
-from jaxonline.game.traits import LearnerTraits, traits_of
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import DivergedRunsWarning, OverflowWarning
 
@@ -17,7 +15,7 @@ def overflow_probabilities(learners: Mapping[str, object], n_rounds: int) -> dic
     """Return the probability that a run overflows, by name, for learners that declare this probability."""
     by_name = {}
     for name, learner in learners.items():
-        probability = method_of(learner, LearnerDefaults.overflow_probability)(n_rounds)
+        probability = learner.overflow_probability(n_rounds)
         if probability is not None:
             by_name[name] = check.number(f"overflow_probability of {name!r}", float(probability), ge=0.0, le=1.0)
     return by_name
@@ -66,5 +64,5 @@ def warn_of_divergence(
 
 def _warn(learners: Mapping[str, object], affected: Mapping[str, object], headline: str, facts: Iterator[str]) -> None:
     if affected:
-        hints = dict.fromkeys(traits_of(learners[name], LearnerTraits).capacity_hint for name in affected)
+        hints = dict.fromkeys(learners[name].capacity_hint for name in affected)
         warnings.warn(f"{headline}: {', '.join(facts)}. {'; '.join(hints)}", OverflowWarning, stacklevel=6)

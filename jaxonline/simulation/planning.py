@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxonline._xla.barriers import user_code
 from jaxonline.game import Game
-from jaxonline.game.protocols import HindsightComparator
+from jaxonline.game.roles import HindsightComparator
 from jaxonline.parameters.struct import cast_leaves
 from jaxonline.simulation.checking import SimulationOptions
 from jaxonline.simulation.hindsight import Hindsight

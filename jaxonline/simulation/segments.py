@@ -16,7 +16,7 @@ from jax.sharding import Mesh
 from jaxtyping import Array
 
 from jaxonline._xla.compile_options import Program, has_host_callbacks
-from jaxonline.game import Entrant, Round, Specs, States, StreamKeys, play_round, start, stream_keys
+from jaxonline.game import Round, Specs, States, StreamKeys, WithFeedback, play_round, start, stream_keys
 from jaxonline.game.binding import overflow_flag
 from jaxonline.parameters.struct import replace, static, struct
 from jaxonline.parameters.types import PyTree
@@ -33,7 +33,7 @@ class Matchup:
 
     game: Any
     # learners stacked along a new leading axis, and their feedback; None for the environment alone
-    entrant: Entrant | None
+    entrant: WithFeedback | None
     comparator: Any  # comparator with a summed statistic, or None
     measures: dict[str, Any]  # measures by name
     members: int = static(default=1)  # number of stacked learners
@@ -84,7 +84,7 @@ def map_learners(function: Callable[..., Any], matchup: Matchup, *axes: Any) -> 
 
 
 def _with_learner(matchup: Matchup, learner: Any) -> Matchup:
-    entrant = Entrant(learner, matchup.entrant.feedback)  # type: ignore[union-attr]
+    entrant = WithFeedback(learner, matchup.entrant.feedback)  # type: ignore[union-attr]
     return replace(matchup, entrant=entrant, members=1)
 
 

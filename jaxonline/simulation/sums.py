@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
-from jaxonline.game.protocols import Specs
+from jaxonline.game.roles import Specs
 from jaxonline.numerics.elementwise import Compensated
 from jaxonline.parameters.types import PyTree
 

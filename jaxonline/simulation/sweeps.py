@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import jax
 
-from jaxonline.game import Entrant, Game, Learner, Round, bind, check_assumptions
+from jaxonline.game import Game, Learner, Round, WithFeedback, bind, check_assumptions
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import cast_leaves, stack, static, struct
@@ -25,7 +25,7 @@ class Sweep:
     learners: tuple[Any, ...]
 
 
-LearnerEntry: TypeAlias = Learner | Entrant | Sweep  # an entry of a study
+LearnerEntry: TypeAlias = Learner | WithFeedback | Sweep  # an entry of a study
 LearnerEntries: TypeAlias = (
     LearnerEntry | Mapping[str, LearnerEntry] | Mapping[int, LearnerEntry] | Mapping[float, LearnerEntry]
 )  # the argument `learners` of `simulate`
@@ -65,8 +65,8 @@ LEARNER = "a learner, with init, predict and update"
 
 
 def check_learner(name: str, value: Any) -> None:
-    """Check that an entry of a study is a learner, an `Entrant` or a sweep."""
-    check.instance(name, value, isinstance(value, Learner | Entrant | Sweep), LEARNER)
+    """Check that an entry of a study is a learner, an `WithFeedback` or a sweep."""
+    check.instance(name, value, isinstance(value, Learner | WithFeedback | Sweep), LEARNER)
 
 
 class Team(NamedTuple):
@@ -74,16 +74,16 @@ class Team(NamedTuple):
 
     name: str  # name of the entry
     members: dict[str, Any]  # learners by their names in the result
-    entrant: Entrant  # learners stacked along a new leading axis, and their feedback, with arrays for all numbers
+    entrant: WithFeedback  # learners stacked along a new leading axis, and their feedback, with arrays for all numbers
     game: Game  # the game, with arrays for all numbers
     record: Round  # shapes and dtypes of a `Round`
 
 
 def as_team(game: Game, name: Any, item: Any, shapes_of: Callable[..., Any] = jax.eval_shape) -> Team:
-    """Check that a learner, an `Entrant` or a sweep can play the game; raises the errors of `game.bind`."""
+    """Check that a learner, an `WithFeedback` or a sweep can play the game; raises the errors of `game.bind`."""
     name = str(name) if isinstance(name, str | int | float) else check.text("learners' name", name)
     check.instance("game", game, Game, "a Game")
-    entrant = item if isinstance(item, Entrant) else Entrant(item, game.feedback)
+    entrant = item if isinstance(item, WithFeedback) else WithFeedback(item, game.feedback)
     if isinstance(entrant.learner, Sweep):
         swept = entrant.learner
         members = {f"{name}[{label}]": learner for label, learner in zip(swept.labels, swept.learners, strict=True)}
@@ -92,12 +92,12 @@ def as_team(game: Game, name: Any, item: Any, shapes_of: Callable[..., Any] = ja
     for member in members:
         check_name(member)
     for learner in list(members.values())[1:]:
-        check_assumptions(game.environment, Entrant(learner, entrant.feedback))  # `bind` checks the first one
+        check_assumptions(game.environment, WithFeedback(learner, entrant.feedback))  # `bind` checks the first one
     first = next(iter(members))
-    bound = bind(game, Entrant(members[first], entrant.feedback), first, shapes_of)
+    bound = bind(game, WithFeedback(members[first], entrant.feedback), first, shapes_of)
     cast = [cast_leaves(learner, game.dtype, f"learner {label!r}") for label, learner in members.items()]
     stacked = cast_leaves(stack(cast), game.dtype)
-    return Team(name, members, Entrant(stacked, bound.entrant.feedback), bound.game, bound.record)
+    return Team(name, members, WithFeedback(stacked, bound.entrant.feedback), bound.game, bound.record)
 
 
 RESERVED_NAMES = ("best in hindsight", "comparator")

@@ -11,7 +11,7 @@ import numpy as np
 from jax.sharding import Mesh
 
 from jaxonline.game import Game
-from jaxonline.game.protocols import AnyMeasure, Comparator, HindsightComparator
+from jaxonline.game.roles import Comparator, HindsightComparator, Measure
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, SearchEdgeWarning
 from jaxonline.parameters.optional_packages import check_not_forked
@@ -39,7 +39,7 @@ def tune(
     key: int | jax.Array = 0,
     runs_key: int | jax.Array | None = None,
     comparator: Comparator | HindsightComparator | None = None,
-    measures: Iterable[AnyMeasure] = (),
+    measures: Iterable[Measure] = (),
     quantity: str | None = None,
     rungs: int | None = None,
     factor: int = 3,
@@ -65,9 +65,9 @@ def tune(
 
     Args:
         game: the game.
-        learner: a function that takes a setting as keyword arguments and returns a learner; or a learner or `Entrant`,
-            of which the search sets the fields that the grid names, such as `{"radius": ...}` or `{"step_size.eta":
-            ...}`.
+        learner: a function that takes a setting as keyword arguments and returns a learner; or a learner (also
+            `WithFeedback`) of which the search sets the fields that the grid names, such as `{"radius": ...}` or
+            `{"step_size.eta": ...}`.
         grid: for each parameter name, a list of values or a `Range`. If all entries are lists, all combinations are
             tried. If an entry is a `Range`, `n_settings` settings are drawn from a Latin hypercube.
         n_runs: number of runs of each setting in the last rung.

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxonline.game import Entrant, Game, Learner
+from jaxonline.game import Game, Learner, WithFeedback
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError, DivergedRunsWarning
 from jaxonline.parameters.struct import replace_at, structure_of
@@ -35,9 +35,9 @@ def horizon_values(result: Result, quantity: str) -> np.ndarray:
 
 def learner_factory(learner: Any) -> Callable[[Setting], Any]:
     """Return a function that makes the learner of a setting."""
-    if isinstance(learner, Entrant):
+    if isinstance(learner, WithFeedback):
         make = learner_factory(learner.learner)
-        return lambda setting: Entrant(make(setting), learner.feedback)
+        return lambda setting: WithFeedback(make(setting), learner.feedback)
     if isinstance(learner, Learner) and not isinstance(learner, type):
         return lambda setting: functools.reduce(_set_field, setting.items(), learner)
     if not callable(learner):
@@ -108,21 +108,21 @@ class _LearnerKind:
 
     def __init__(self, learner: Any):
         self.structure = structure_of(_bare_learner(learner))
-        self.feedback = learner.feedback if isinstance(learner, Entrant) else None
+        self.feedback = learner.feedback if isinstance(learner, WithFeedback) else None
         self.members = 0  # learners per program, set when they are first played
 
     def fits(self, learner: Any) -> bool:
         """Return whether a learner belongs to the group."""
-        feedback = learner.feedback if isinstance(learner, Entrant) else None
+        feedback = learner.feedback if isinstance(learner, WithFeedback) else None
         return structure_of(_bare_learner(learner)) == self.structure and _are_equal(feedback, self.feedback)
 
     def with_feedback(self, team: Any) -> Any:
-        """Return the learners as an `Entrant` with the group's feedback if the group has its own feedback."""
-        return team if self.feedback is None else Entrant(team, self.feedback)
+        """Return the learners as an `WithFeedback` with the group's feedback if the group has its own feedback."""
+        return team if self.feedback is None else WithFeedback(team, self.feedback)
 
 
 def _bare_learner(learner: Any) -> Any:
-    return learner.learner if isinstance(learner, Entrant) else learner
+    return learner.learner if isinstance(learner, WithFeedback) else learner
 
 
 def _are_equal(first: Any, second: Any) -> bool:

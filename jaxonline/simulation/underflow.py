@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxonline.game import Entrant, Game, play
+from jaxonline.game import Game, WithFeedback, play
 from jaxonline.losses.base import Loss
 from jaxonline.parameters.errors import UnderflowWarning
 from jaxonline.simulation.sweeps import Team
@@ -51,7 +51,7 @@ def _underflows(game: Game, learner: Any, team: Team, run_key: jax.Array, n_roun
     record = team.record
     if any(getattr(leaf, "dtype", None) != game.dtype for leaf in (record.y, record.y_hat)):
         return False
-    history = play(game, Entrant(learner, team.entrant.feedback), run_key, min(n_rounds, MAX_ROUNDS))[1]
+    history = play(game, WithFeedback(learner, team.entrant.feedback), run_key, min(n_rounds, MAX_ROUNDS))[1]
     gradient = jax.vmap(game.loss.gradient)(history.y_hat, history.y)
     differs = np.asarray(history.y_hat) != np.asarray(history.y)
     too_small = np.abs(history.loss) < np.finfo(game.dtype).tiny

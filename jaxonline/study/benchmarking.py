@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias, Unpack
 
-from jaxonline.game import Entrant, Game, Learner
-from jaxonline.game.protocols import Comparator, HindsightComparator
+from jaxonline.game import Game, Learner, WithFeedback
+from jaxonline.game.roles import Comparator, HindsightComparator
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.short_repr import short_repr
@@ -147,7 +147,7 @@ class Benchmark:
 
 
 def _build_learner(entry: Any, task: Task) -> Any:
-    return entry if isinstance(entry, Learner | Entrant | Sweep) or not callable(entry) else entry(task)
+    return entry if isinstance(entry, Learner | WithFeedback | Sweep) or not callable(entry) else entry(task)
 
 
 def benchmark(

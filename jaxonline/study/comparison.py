@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jaxonline.game import Game
-from jaxonline.game.protocols import Comparator, HindsightComparator
+from jaxonline.game.roles import Comparator, HindsightComparator
 from jaxonline.learners import InverseSqrt
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, SkewedRunsWarning

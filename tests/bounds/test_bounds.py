@@ -281,7 +281,7 @@ def regret_and_bounds(environment, noise, moments: MomentBounds, clean: MomentBo
     }
     assert [bound[-1] for bound in bounds.values()] == pytest.approx([two.value, known.value, full.value], rel=1e-12)
     if more:  # once is enough for what does not depend on the noise
-        learners["full"] = jo.Entrant(learner(FullGradient(), full.step_size), jo.FullInformation())
+        learners["full"] = jo.WithFeedback(learner(FullGradient(), full.step_size), jo.FullInformation())
         learners["falling steps"] = learner(TwoCopies(), jo.InverseSqrt(0.2))
         bounds["falling steps"] = two.inverse_sqrt_step(0.2, np.arange(1, HORIZON + 1))
     result = jo.simulate(

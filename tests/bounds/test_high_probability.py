@@ -116,7 +116,7 @@ def test_bounds_for_exact_gradients_are_an_error():
 class Rival(NamedTuple):
     """A learner with its feedback, the bound on its expected regret, and its bound with probability 1 - delta."""
 
-    entrant: jo.Entrant
+    entrant: jo.WithFeedback
     expected: bounds.RegretBound
     likely: Callable[[float], bounds.HighProbabilityBound]
 
@@ -147,7 +147,7 @@ def rivals():
 
     def entrant(estimator, bound, *noises):
         feedback = jo.NoisyCopies(*noises, reveal_covariance=isinstance(estimator, jo.estimators.KnownCovariance))
-        return jo.Entrant(jo.GradientLearner(estimator, bound.step_size, radius=1.0), feedback)
+        return jo.WithFeedback(jo.GradientLearner(estimator, bound.step_size, radius=1.0), feedback)
 
     copies, one_copy = jo.estimators.TwoCopies(), jo.estimators.KnownCovariance()
     errors = jo.noise.RareErrors(400.0, 1 / T)

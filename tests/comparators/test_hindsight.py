@@ -141,12 +141,12 @@ def test_an_interrupted_study_solves_the_remaining_runs(reference, tmp_path):
 
 
 @struct
-class Faulty:
+class Faulty(jo.Environment):
     """Returns 1, and NaN in round 7 of some runs."""
 
     share: float
 
-    traits = jo.game.EnvironmentTraits(oblivious=True)
+    oblivious = True
     instance_spec = jax.ShapeDtypeStruct((3,), np.float32)
     outcome_spec = jax.ShapeDtypeStruct((), np.float32)
 
@@ -156,7 +156,7 @@ class Faulty:
     def instance(self, key, state, t):
         return jax.random.normal(key, (3,)), state
 
-    def answer(self, key, state, t, x, y_hat):
+    def outcome(self, key, state, t, x, y_hat):
         return jax.numpy.where(state & (t == 7), np.float32(np.nan), np.float32(1.0)), state
 
 
@@ -185,7 +185,7 @@ class Contrary:
     instance = Faulty.instance
     share: float = 0.0
 
-    def answer(self, key, state, t, x, y_hat):
+    def outcome(self, key, state, t, x, y_hat):
         return -y_hat, state
 
 

@@ -49,7 +49,7 @@ def games_calls():
     yield from rows("key", lambda key: jo.play(GAME, LEARNER, key, 3), TypeError, None, "0", 1.5, X, MASKED)
     yield from count("n_rounds", lambda n: jo.play(GAME, LEARNER, KEY, n))
     yield from rows(
-        "feedback", lambda own: jo.play(GAME, jo.Entrant(LEARNER, own), KEY, 3), TypeError, None, 3.0, STREAM
+        "feedback", lambda own: jo.play(GAME, jo.WithFeedback(LEARNER, own), KEY, 3), TypeError, None, 3.0, STREAM
     )
 
 
@@ -126,11 +126,11 @@ def feedbacks_calls():
     ):
         learner = jo.GradientLearner(estimator, 0.1)
         for answers in bad:
-            both = {"good": LEARNER, "this one": jo.Entrant(learner, answers)}
+            both = {"good": LEARNER, "this one": jo.WithFeedback(learner, answers)}
             yield row(lambda both=both: simulate(learners=both), TypeError, "learners['this one']")
     known = jo.GradientLearner(estimators.KnownCovariance(), 0.1)
-    yield row(lambda: simulate(learners=jo.Entrant(known, COPIES)), ValueError, "covariance")
-    few = jo.Entrant(jo.GradientLearner(estimators.AttributeGradient(2), 0.1), feedback.Attributes(1))
+    yield row(lambda: simulate(learners=jo.WithFeedback(known, COPIES)), ValueError, "covariance")
+    few = jo.WithFeedback(jo.GradientLearner(estimators.AttributeGradient(2), 0.1), feedback.Attributes(1))
     yield row(lambda: simulate(learners=few), ValueError, "GradientLearner")
 
 

@@ -131,7 +131,7 @@ def regrets_of(environment, learner, feedback, loss, switches):
     if switches:
         return own - [best_segments(run, switches + 1).loss for run in losses]
     sums = losses.sum(axis=1)
-    return own - (sums.min(axis=1) if environment.traits.oblivious else sums[:, sums.mean(axis=0).argmin()])
+    return own - (sums.min(axis=1) if environment.oblivious else sums[:, sums.mean(axis=0).argmin()])
 
 
 @pytest.mark.parametrize("name", EXPERTS)
@@ -200,7 +200,7 @@ def test_regret_of_exponential_weights_on_arms_is_below_the_bound(name):
         if delta is not None:
             above = int((own - sums.min(axis=1) > bound).sum())
             assert stats.binomtest(above, RUNS_OF_ARMS, delta, alternative="greater").pvalue > FALSE_ALARM, learner
-        elif environment.traits.oblivious:  # at most the regret to the best in hindsight
+        elif environment.oblivious:  # at most the regret to the best in hindsight
             assert upper(own - sums.min(axis=1), 1) < bound, learner
         else:
             assert upper(own - sums[:, sums.mean(axis=0).argmin()], 1) < bound, learner

@@ -66,7 +66,7 @@ def test_catalogue_has_every_struct_of_the_facade():
     annotations = "jaxonline.parameters.types"
     structs = {name for name, value in public if is_struct(value) and value.__module__ != annotations} - abstract
     # returned by functions (`best_in_rkhs_ball`, `simulate`), or not a part of a game
-    results = {"Result", "RKHSPredictor", "Checkpoint", "Precision", "Context", "Comparison", "Entrant", "Game"}
+    results = {"Result", "RKHSPredictor", "Checkpoint", "Precision", "Context", "Comparison", "WithFeedback", "Game"}
     results |= {"Range", "Task", "UntilDecided"}
     assert structs - set(catalogue()) == results & structs
     makers = {name for name in jo.bounds.__all__ if inspect.isfunction(getattr(jo.bounds, name))}

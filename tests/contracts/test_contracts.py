@@ -26,7 +26,7 @@ from jaxonline.feedback import (
     SemiBanditOracle,
 )
 from jaxonline.game import Draw, Specs, history, open_oracle
-from jaxonline.game.defaults import is_adaptive
+from jaxonline.game.roles import Oracle
 from jaxonline.learners import GradientLearner, SurrogateKernel
 from jaxonline.learners.bandits.index_policies import Tally
 from jaxonline.parameters.struct import cast_leaves
@@ -42,7 +42,7 @@ def entry(request):
         yield entry
 
 
-class Poisoned:
+class Poisoned(Oracle):
     """Oracle that answers questions, with poison for hidden x and y, copies not charged and all other attributes."""
 
     def __init__(self, copies, labels, covariance, poison):

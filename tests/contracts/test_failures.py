@@ -17,13 +17,13 @@ RUNS, ROUNDS, BAD_ROUND = 16, 20, 6
 
 
 @struct
-class Faulty:
+class Faulty(jo.Environment):
     """A stream whose answer of round 6 is `value` in the runs that draw a number below `share`."""
 
     share: float
     value: float
 
-    traits = jo.game.EnvironmentTraits(oblivious=True)
+    oblivious = True
     instance_spec = jax.ShapeDtypeStruct((2,), np.float32)
     outcome_spec = jax.ShapeDtypeStruct((), np.float32)
 
@@ -33,13 +33,13 @@ class Faulty:
     def instance(self, key, state, t):
         return jax.random.normal(key, (2,)), state
 
-    def answer(self, key, state, t, x, y_hat):
+    def outcome(self, key, state, t, x, y_hat):
         return jnp.where(state & (t == BAD_ROUND), self.value, x.sum()), state
 
 
 def faulty_study(share: float, value: float) -> jo.Result:
     learners = {
-        "full": jo.Entrant(jo.GradientLearner(FullGradient(), step_size=0.1, radius=1.0), jo.FullInformation()),
+        "full": jo.WithFeedback(jo.GradientLearner(FullGradient(), step_size=0.1, radius=1.0), jo.FullInformation()),
         "two": jo.GradientLearner(TwoCopies(), step_size=0.1, radius=1.0),
     }
     game = jo.Game(Faulty(share, value), jo.NoisyCopies(jo.noise.gaussian(0.1)))
@@ -187,7 +187,7 @@ BAD = {
     "noise": ("noise", lambda: jo.NoisyCopies(0.1)),
     "label noise": ("label_noise", lambda: jo.NoisyCopies(jo.noise.gaussian(0.1), label_noise=0.1)),
     "X and y": ("y", lambda: jo.environments.DataStream(np.eye(3), np.ones(2))),
-    "expected outcomes": ("expected_outcome", lambda: jo.Game(STREAM, NOISY, pseudo=True)),
+    "expected outcomes": ("mean_outcome", lambda: jo.Game(STREAM, NOISY, pseudo=True)),
     "X of one dimension": ("X", lambda: jo.environments.DataStream(np.ones(3), np.ones(3))),
     "y of two dimensions": ("loss|rank", lambda: run(jo.Game(TWO_DIMENSIONS, NOISY))),
     "y without rounds": ("y", lambda: jo.environments.DataStream(np.eye(3), np.float64(1.0))),

@@ -33,7 +33,7 @@ def hostile_calls():
         "weights": environments.LinearModel,
         "X": lambda value: environments.DataStream(value, Y),
         "environment": lambda value: jo.Game(value, jo.FullInformation()),
-        "feedback": lambda value: jo.Entrant(LEARNER, value),
+        "feedback": lambda value: jo.WithFeedback(LEARNER, value),
         "loss": lambda value: jo.Game(GAME.environment, GAME.feedback, value),
         "covariance": noise.gaussian,
         "learners": jo.sweep,

@@ -19,7 +19,7 @@ BANDIT = jo.Game(ARMS, jo.Bandit(), loss=jo.losses.ArmLoss())
 SGD = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.1)
 
 
-class Undecorated:
+class Undecorated(jo.Learner):
     def init(self, key, specs):
         return jnp.zeros(specs.instance.shape)
 

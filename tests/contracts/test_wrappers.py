@@ -1,7 +1,7 @@
 """Every wrapper forwards traits and optional methods of every learner of the registry that it can wrap, and plays."""
 
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -13,9 +13,7 @@ from tiers import some
 import jaxonline as jo
 from benchmarks.papers.claims.noise import PrintedKnownCovariance
 from jaxonline.estimators import KnownCovariance
-from jaxonline.game import FeedbackTraits, LearnerDefaults, LearnerTraits, Specs, bind
-from jaxonline.game.defaults import FeedbackDefaults, method_of
-from jaxonline.game.traits import traits_of
+from jaxonline.game import Feedback, Learner, Specs, bind
 from jaxonline.learners import Doubling, MultiKernel, SurrogateKernel, Truncated, WithFeatures
 from jaxonline.parameters.struct import cast_leaves
 
@@ -77,20 +75,20 @@ def same(one: Any, other: Any) -> bool:
 
 def dropped(wrapped: Any, learner: Any, own: dict[str, Any] | None = None) -> list[str]:
     """Return the traits and optional methods of a learner that its wrapper does not forward."""
-    traits = traits_of(learner, LearnerTraits)._replace(**own or {})
+    traits = learner._replace(**own or {})
     names = [name for name in traits._fields if not same(getattr(wrapped.traits, name), getattr(traits, name))]
-    risks = [method_of(item, LearnerDefaults.overflow_probability)(1) for item in (wrapped, learner)]
+    risks = [item.overflow_probability(1) for item in (wrapped, learner)]
     names += ["overflow_probability"] * (risks[0] != risks[1])
-    feedbacks = FeedbackTraits(True, label_noise=jo.noise.gaussian(1.0)), FeedbackTraits()
+    feedbacks = Feedback(True, label_noise=jo.noise.gaussian(1.0)), Feedback()
     for feedback in feedbacks:
         errors = [_raises(item, feedback) for item in (wrapped, learner)]
         names += ["check_feedback"] * (errors[0] != errors[1])
     return names + ["weights"] * (hasattr(learner, "weights") and not hasattr(wrapped, "weights"))
 
 
-def _raises(learner: Any, feedback: FeedbackTraits) -> bool:
+def _raises(learner: Any, feedback: Feedback) -> bool:
     try:
-        method_of(learner, LearnerDefaults.check_feedback)(feedback)
+        learner.check_feedback(feedback)
     except ValueError:
         return True
     return False
@@ -113,10 +111,13 @@ def test_traits_and_optional_methods_of_the_registry_are_forwarded(wrapper):
 
 
 @jo.struct
-class Probe:
+class Probe(jo.Learner):
     """A learner with every trait and every optional method."""
 
-    traits: ClassVar = LearnerTraits(jo.losses.Absolute(), (0.0, 2.0), (-1.0, 1.0), "ask for less", True)
+    loss = jo.losses.Absolute()
+    loss_range = (0.0, 2.0)
+    label_range = (-1.0, 1.0)
+    capacity_hint = "ask for less"
 
     def init(self, key, specs):
         return jnp.zeros(3)
@@ -164,12 +165,10 @@ def test_doubling_adds_the_overflow_probabilities_of_its_phases():
 
 
 @jo.struct
-class Forgetful:
+class Forgetful(jo.Learner):
     """A wrapper that forwards only the moves of the learner."""
 
     learner: Any
-
-    traits: ClassVar = LearnerTraits()
 
     def init(self, key, specs):
         return self.learner.init(key, specs)
@@ -218,7 +217,7 @@ def test_assumptions_of_a_wrapped_learner_are_checked():
     losses = jo.environments.DataStream(None, np.array([[0.0, 1.5]]))
     arms = jo.Game(losses, jo.Bandit(), loss=jo.losses.ArmLoss())
     ucb = Doubling(lambda n_rounds: jo.learners.UCB1())
-    for learner in (ucb, jo.Entrant(ucb, jo.Bandit())):
+    for learner in (ucb, jo.WithFeedback(ucb, jo.Bandit())):
         with pytest.raises(ValueError, match=r"^y\b.*Doubling.* 1"):
             bind(arms, learner)
     rows = jo.environments.DataStream(np.eye(3), np.array([0.5, 1.0, -1.0]))
@@ -233,12 +232,12 @@ def test_assumptions_of_a_wrapped_learner_are_checked():
 
 def test_traits_of_feedbacks_have_copies_and_noise():
     distributions = jo.noise.gaussian(0.1), jo.noise.laplace(0.2)
-    assert jo.NoisyCopies(*distributions).traits == FeedbackTraits(True, *distributions)
-    assert jo.FullInformation().traits == FeedbackTraits()
-    assert method_of(object(), FeedbackDefaults.init)(None, None, None) == ()
+    assert jo.NoisyCopies(*distributions).traits == Feedback(True, *distributions)
+    assert jo.FullInformation().traits == Feedback()
+    assert object().init(None, None, None) == ()
 
 
-class Broken(LearnerDefaults):
+class Broken(Learner):
     """A learner with traits of a wrong type."""
 
     traits: Any = ()

@@ -18,7 +18,6 @@ from jaxonline.environments import (
 )
 from jaxonline.environments.arms import reflect
 from jaxonline.game import Environment, play_round, start, stream_keys
-from jaxonline.game.defaults import EnvironmentDefaults, overrides
 from jaxonline.parameters.struct import cast_leaves
 
 pytestmark = pytest.mark.fast_compile
@@ -61,7 +60,7 @@ def test_losses_have_the_expected_outcome_as_mean(name):
     """
     environment = ARMS[name]
     assert isinstance(environment, Environment)
-    assert overrides(environment, EnvironmentDefaults.expected_outcome)
+    assert overrides(environment, Environment.mean_outcome)
     x, y, means = play_environment(environment)
     residuals = (y - means).reshape(-1, 3)
     scale = residuals.std(axis=0)

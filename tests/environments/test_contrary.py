@@ -19,7 +19,7 @@ from jaxonline.environments import (
     RandomWalkExperts,
     SwitchingExperts,
 )
-from jaxonline.game.protocols import Draw
+from jaxonline.game.roles import Draw
 from jaxonline.learners import (
     EWA,
     EXP3,
@@ -187,7 +187,7 @@ def test_contrary_losses_answer_the_most_probable_expert():
 
 
 @jo.struct
-class ConstantLearner:
+class ConstantLearner(jo.Learner):
     """A learner that always plays weights 0, or predicts 0."""
 
     def init(self, key, specs):
@@ -231,7 +231,7 @@ def test_switching_and_random_walk_experts_have_their_losses():
     good = (np.arange(2000) // 100) % 3
     means = [losses[np.arange(2000), (good + k) % 3].mean() for k in range(3)]
     assert (np.abs(np.array(means) - [0.2, 0.5, 0.5]) / np.sqrt(0.25 / 2000)).max() < 6.2
-    expected = environment.expected_outcome((), jnp.int32(101), None, None)
+    expected = environment.mean_outcome((), jnp.int32(101), None, None)
     np.testing.assert_allclose(expected, [0.5, 0.2, 0.5], rtol=1e-6)
 
     _, losses = play_constant(RandomWalkExperts(3, step=0.05))

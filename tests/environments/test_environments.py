@@ -181,13 +181,13 @@ def test_environments_keep_their_declared_specs_and_traits(name, both_precisions
     assert environment.instance_spec == jax.ShapeDtypeStruct((2,), both_precisions)
     x, y = play_environment(environment, 9, 3)
     assert (x.dtype, y.dtype, x.shape) == (both_precisions, both_precisions, (3, 9, 2))
-    assert environment.traits.deterministic == bool((x == x[0]).all() and (y == y[0]).all())
+    assert environment.deterministic == bool((x == x[0]).all() and (y == y[0]).all())
     again = play_environment(environment, 9, 3)
     np.testing.assert_array_equal(again[0], x)
-    assert (play_environment(environment, 9, 3, key=1)[0] == x).all() == environment.traits.deterministic
+    assert (play_environment(environment, 9, 3, key=1)[0] == x).all() == environment.deterministic
 
-    assert environment.traits.oblivious
+    assert environment.oblivious
     key, t = jax.random.key(0), jnp.int32(1)
     instance, state = environment.instance(key, environment.init(key), t)
-    answers = [environment.answer(key, state, t, instance, jnp.asarray(p, both_precisions)) for p in (0.0, np.nan)]
+    answers = [environment.outcome(key, state, t, instance, jnp.asarray(p, both_precisions)) for p in (0.0, np.nan)]
     jax.tree.map(np.testing.assert_array_equal, *answers)

@@ -58,13 +58,13 @@ class Plain(ContextFreeArms):
     def init(self, key):
         return self.arms.init(key)
 
-    def answer(self, key, state, t, x, y_hat):
-        y, state = self.arms.answer(key, state, t, x, y_hat)
+    def outcome(self, key, state, t, x, y_hat):
+        y, state = self.arms.outcome(key, state, t, x, y_hat)
         assert isinstance(y, LazyOutcome)
         return y.vector(), state
 
-    def expected_outcome(self, state, t, x, y):
-        return self.arms.expected_outcome(state, t, x, y)
+    def mean_outcome(self, state, t, x, y):
+        return self.arms.mean_outcome(state, t, x, y)
 
 
 @pytest.mark.parametrize("name", some(ARMS, "Gaussian"))

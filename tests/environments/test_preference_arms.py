@@ -19,7 +19,7 @@ WINNER = 1
 
 def duels_of(n_rounds, dtype=np.float32):
     arms = cast_leaves(PreferenceArms(PREFERENCES), dtype)
-    answer = jax.jit(jax.vmap(lambda key: arms.answer(key, (), 1, None, None)[0].vector()))
+    answer = jax.jit(jax.vmap(lambda key: arms.outcome(key, (), 1, None, None)[0].vector()))
     return np.asarray(answer(jax.random.split(jax.random.key(0), n_rounds)))
 
 
@@ -47,10 +47,10 @@ def test_one_duel_has_the_bits_of_the_matrix(both_precisions):
 
     @jax.jit
     def single(key, i, j):
-        return arms.answer(key, (), 1, None, None)[0][i, j]
+        return arms.outcome(key, (), 1, None, None)[0][i, j]
 
     for seed in range(5):
-        duels = arms.answer(jax.random.key(seed), (), 1, None, None)[0].vector()
+        duels = arms.outcome(jax.random.key(seed), (), 1, None, None)[0].vector()
         assert duels.dtype == both_precisions
         entries = [[single(jax.random.key(seed), jnp.int32(i), jnp.int32(j)) for j in range(4)] for i in range(4)]
         np.testing.assert_array_equal(np.array(entries), duels)
@@ -84,7 +84,7 @@ def test_condorcet_winner_is_found_and_its_absence_is_an_error():
 
 def test_game_must_have_the_loss_of_the_winner():
     @jo.struct
-    class Fixed:
+    class Fixed(jo.Learner):
         def init(self, key, specs):
             return jnp.float32(0.0)
 

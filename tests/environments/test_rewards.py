@@ -18,6 +18,7 @@ from jaxonline.environments import (
     SwitchingArms,
 )
 from jaxonline.losses.arms import LazyOutcome, as_vector
+from jaxonline.parameters.types import PyTree
 
 MEANS = np.array([0.9, 0.6, 0.35], np.float32)
 SEGMENTS = np.stack([MEANS, MEANS[::-1]])
@@ -36,10 +37,10 @@ def losses_of(environment, n_rounds=6):
     for t in range(1, n_rounds + 1):
         key, now = jax.random.fold_in(jax.random.key(2), t), jnp.int32(t)
         x, state = environment.instance(jax.random.fold_in(key, 1), state, now)
-        y, state = environment.answer(jax.random.fold_in(key, 2), state, now, x, jnp.int32(0))
+        y, state = environment.outcome(jax.random.fold_in(key, 2), state, now, x, jnp.int32(0))
         rows.append(np.asarray(as_vector(y)))
         try:
-            means.append(np.asarray(environment.expected_outcome(state, now, x, as_vector(y))))
+            means.append(np.asarray(environment.mean_outcome(state, now, x, as_vector(y))))
         except NotImplementedError:
             continue
     return np.stack(rows), np.array(means)
@@ -71,15 +72,18 @@ def test_contexts_keep_their_features():
 class OwnArms(BernoulliArms):
     """Arms of a user, with lazy outcomes that no list of this package names."""
 
+    oblivious = True
+
     @property
-    def traits(self):
-        return jo.game.EnvironmentTraits(oblivious=True, outcomes=np.array([0.0, 1.0]))
+    def outcomes(self) -> PyTree:
+        """All outcomes that can occur."""
+        return np.array([0.0, 1.0])
 
 
 def test_lazy_rewards_stay_lazy(monkeypatch):
     monkeypatch.setattr("jaxonline.environments.arms.ARMS_WITH_MEANS", ())
     arms, key = OwnArms([0.5, 0.5, 0.5, 0.5]), jax.random.key(3)
-    plain = arms.answer(key, (), jnp.int32(1), None, None)[0]
+    plain = arms.outcome(key, (), jnp.int32(1), None, None)[0]
     shown = Rewards(arms).answer(key, (), jnp.int32(1), None, None)[0]
     assert isinstance(shown, LazyOutcome)
     entries = [float(shown[jnp.int32(k)]) for k in range(4)]
@@ -90,7 +94,7 @@ def test_lazy_rewards_stay_lazy(monkeypatch):
 def test_traits_have_the_losses():
     table = DataStream(None, 4 * TABLE)
     game = jo.Game(Rewards(table), jo.Bandit(), loss=jo.losses.ArmLoss())
-    np.testing.assert_array_equal(game.environment.traits.outcomes, 1 - 4 * TABLE)
+    np.testing.assert_array_equal(game.environment.outcomes, 1 - 4 * TABLE)
     assert game.rewards
     assert not jo.Game(table, jo.Bandit(), loss=jo.losses.ArmLoss()).rewards
 

@@ -47,7 +47,7 @@ def test_an_adversary_observes_only_earlier_rounds(own, both_precisions):
     """Copies tell prediction, target and instance of the round before; in round 1 what `init` drew. Copies of one
     index are the same, one by one or in a block."""
     feedback = jo.NoisyCopies(jo.noise.gaussian(0.1)) if own else ECHO
-    history = played(jo.Game(model(), feedback), jo.Entrant(Looking(), ECHO) if own else Looking())
+    history = played(jo.Game(model(), feedback), jo.WithFeedback(Looking(), ECHO) if own else Looking())
     told = history.info.first - history.x
     np.testing.assert_allclose(told[1:, 0], np.arange(5) + 0.25, atol=1e-5)
     np.testing.assert_allclose(told[1:, 1], history.y[:-1], atol=1e-5)
@@ -70,7 +70,7 @@ def test_an_adversary_that_uses_the_present_round_is_detected():
             return AdversarialCopies.open(self, key, t, x, y, y_hat, (state[0].at[0].set(y_hat), state[1]))
 
     jax.tree_util.register_pytree_node(Peeking, lambda _: ((), None), lambda *_: Peeking(Echo()))
-    history = played(jo.Game(model(), jo.FullInformation()), jo.Entrant(Looking(), Peeking(Echo())))
+    history = played(jo.Game(model(), jo.FullInformation()), jo.WithFeedback(Looking(), Peeking(Echo())))
     told = history.info.first - history.x
     assert np.abs(told[1:, 0] - (np.arange(5) + 0.25)).min() > 0.9
 
@@ -111,7 +111,7 @@ def test_a_learner_observes_instance_and_adversary_only_through_copies(estimator
 def test_feedbacks_without_state_have_an_empty_state():
     states = jo.game.start(
         jo.Game(model(), jo.NoisyCopies(jo.noise.gaussian(0.1))),
-        jo.Entrant(Looking(), jo.FullInformation()), jo.game.stream_keys(jax.random.key(0)),
+        jo.WithFeedback(Looking(), jo.FullInformation()), jo.game.stream_keys(jax.random.key(0)),
     )  # fmt: skip
     assert states.feedback == ()
 

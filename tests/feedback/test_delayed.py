@@ -171,7 +171,7 @@ def test_interrupted_studies_with_queues_give_the_same_bits(tmp_path):
 
 
 @struct
-class ForgetsProbabilities:
+class ForgetsProbabilities(jo.Learner):
     """A wrong EXP3 on arrival: it weights by the probabilities of the present round."""
 
     learner: EXP3

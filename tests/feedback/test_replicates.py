@@ -91,7 +91,7 @@ def test_a_known_distribution_reveals_its_covariance():
     runs = [jo.play(game, learner(KnownCovariance()), 0, ROUNDS)[1].y_hat for game in games]
     np.testing.assert_allclose(*runs, rtol=1e-5)
     assert np.ptp(np.asarray(runs[0])) > 0
-    assert known.traits.noise is known.noise
+    assert known.noise is known.noise
 
 
 def test_a_random_number_of_copies_is_answered_in_full_or_with_nan():
@@ -146,7 +146,7 @@ def test_a_learner_that_draws_too_many_copies_has_failed_runs():
 
 
 @jo.struct
-class Reserves:
+class Reserves(jo.Learner):
     """A learner that is charged t copies in round t and uses none."""
 
     def init(self, key, specs):
@@ -169,7 +169,7 @@ def test_a_run_fails_in_any_round_with_too_many_copies_also_if_they_are_unused()
     risk = jo.learners.held_out_risk(game, Reserves(), X, Y, 5, 2)
     assert risk.overflowed.tolist() == [True, True]
     assert not jo.learners.held_out_risk(game, Reserves(), X, Y, 4).overflowed.any()
-    assert jo.Delayed(jo.Replicates(COPIES), 1).traits.max_copies is None, "two rounds may be charged at once"
+    assert jo.Delayed(jo.Replicates(COPIES), 1).max_copies is None, "two rounds may be charged at once"
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_a_game_that_is_not_measured_raises_an_error_before_the_first_round(esti
 def test_an_entrant_with_copies_of_other_rows_raises_an_error():
     game = jo.Game(jo.environments.DataStream(X[:4], Y[:4]), noisy(labels=False))
     with pytest.raises(ValueError, match="environment: must have as many rows as Replicates"):
-        jo.play(game, jo.Entrant(learner(TwoCopies()), jo.Replicates(COPIES)), 0, 4)
+        jo.play(game, jo.WithFeedback(learner(TwoCopies()), jo.Replicates(COPIES)), 0, 4)
 
 
 def test_an_evaluation_of_more_rounds_than_are_measured_raises_an_error():
@@ -239,4 +239,4 @@ def test_an_evaluation_of_more_rounds_than_are_measured_raises_an_error():
 
 
 def test_replicates_cannot_be_mirrored():
-    assert jo.Replicates(COPIES).traits.max_rounds == ROUNDS
+    assert jo.Replicates(COPIES).max_rounds == ROUNDS

@@ -211,10 +211,10 @@ def test_of_info_records_entries_of_info(how, of):
 
 
 @struct
-class Pair:
+class Pair(jo.Environment):
     """Outcomes are trees: a target and how much it counts."""
 
-    traits: ClassVar = jo.game.EnvironmentTraits(oblivious=True)
+    oblivious = True
     instance_spec: ClassVar = {"price": jax.ShapeDtypeStruct((), np.float32)}
     outcome_spec: ClassVar = {
         "target": jax.ShapeDtypeStruct((2,), np.float32), "weight": jax.ShapeDtypeStruct((), np.float32),
@@ -226,12 +226,12 @@ class Pair:
     def instance(self, key, state, t):
         return {"price": jax.random.uniform(key)}, state
 
-    def answer(self, key, state, t, x, y_hat):
+    def outcome(self, key, state, t, x, y_hat):
         return {"target": jnp.full(2, x["price"]), "weight": jnp.float32(2.0)}, state
 
 
 @struct
-class Copycat:
+class Copycat(jo.Learner):
     """Moves are trees, too: twice the price, and a word about it."""
 
     def init(self, key, specs):
@@ -281,13 +281,13 @@ def refuse_to_play(*args, **kwargs):
 LINEAR = jo.Game(jo.environments.LinearModel(np.ones(2)), jo.NoisyCopies(jo.noise.gaussian(0.1)))
 GOOD = jo.GradientLearner(TwoCopies(), step_size=0.1)
 MISFITS = {
-    "a bandit's learner on numbers": (LINEAR, jo.Entrant(EXP3(0.1), jo.Bandit()), "outcomes|vector"),
-    "bandit feedback for a prediction": (LINEAR, jo.Entrant(GOOD, jo.Bandit()), "learners.*outcomes: .*Bandit"),
+    "a bandit's learner on numbers": (LINEAR, jo.WithFeedback(EXP3(0.1), jo.Bandit()), "outcomes|vector"),
+    "bandit feedback for a prediction": (LINEAR, jo.WithFeedback(GOOD, jo.Bandit()), "learners.*outcomes: .*Bandit"),
     "weights under the squared loss": (
         jo.Game(DataStream(None, np.ones((3, 2))), jo.FullInformation()), Hedge.over_horizon(2, 9),
         "loss: must return a number for .*learners.'misfit'",
     ),
-    "full information for two copies": (LINEAR, jo.Entrant(GOOD, jo.FullInformation()), "copies"),
+    "full information for two copies": (LINEAR, jo.WithFeedback(GOOD, jo.FullInformation()), "copies"),
 }  # fmt: skip
 
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from jaxonline import random, verify
-from jaxonline.game import Entrant, Game, play_round, start
-from jaxonline.game.defaults import EnvironmentDefaults, FeedbackDefaults, LearnerDefaults
+from jaxonline.game import Game, WithFeedback, play_round, start
 from jaxonline.game.keys import StreamKeys, stream_keys
+from jaxonline.game.roles import Environment, Feedback, Learner
 from jaxonline.parameters.struct import struct
 from jaxonline.simulation.blocks import item_keys
 
@@ -20,7 +20,7 @@ RUNS, ROUNDS = 2, 2
 
 
 @struct
-class Environment(EnvironmentDefaults):
+class Environment(Environment):
     instance_spec = outcome_spec = jax.ShapeDtypeStruct((), jnp.float32)
 
     def init(self, key):
@@ -29,7 +29,7 @@ class Environment(EnvironmentDefaults):
     def instance(self, key, state, t):
         return random.uniform(key), state
 
-    def answer(self, key, state, t, x, y_hat):
+    def outcome(self, key, state, t, x, y_hat):
         return random.uniform(key), state
 
 
@@ -41,13 +41,13 @@ class Oracle(NamedTuple):
 
 
 @struct
-class Feedback(FeedbackDefaults):
-    def open(self, key, t, x, y, y_hat):
+class Feedback(Feedback):
+    def open(self, key, t, x, y, y_hat, state=()):
         return Oracle(jnp.stack([random.uniform(jax.random.fold_in(key, index)) for index in range(2)]))
 
 
 @struct
-class Learner(LearnerDefaults):
+class Learner(Learner):
     """Its state is the number of its last update."""
 
     def init(self, key, specs):
@@ -62,7 +62,7 @@ class Learner(LearnerDefaults):
 
 def products(is_shared: bool, key: jax.Array) -> Any:
     """All products of two numbers of variance 1; with a shared stream the oracle has the key of the environment."""
-    game, entrant, numbers = Game(Environment(), Feedback()), Entrant(Learner(), Feedback()), []
+    game, entrant, numbers = Game(Environment(), Feedback()), WithFeedback(Learner(), Feedback()), []
     for run_key in item_keys(key, jnp.uint32(0), RUNS):
         keys = stream_keys(run_key)
         keys = StreamKeys(keys.environment, keys.environment, keys.learner) if is_shared else keys

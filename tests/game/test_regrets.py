@@ -18,7 +18,7 @@ ONE_DEVICE = default_mesh(jax.devices()[:1])
 
 
 @struct
-class Contrary:
+class Contrary(jo.Environment):
     """Random instances on the axes; the answer is the sign that the prediction has not."""
 
     instance_spec = jax.ShapeDtypeStruct((2,), np.float32)
@@ -30,7 +30,7 @@ class Contrary:
     def instance(self, key, state, t):
         return jax.nn.one_hot(jax.random.randint(key, (), 0, 2), 2, dtype=jnp.float32), state
 
-    def answer(self, key, state, t, x, y_hat):
+    def outcome(self, key, state, t, x, y_hat):
         return jnp.where(y_hat > 0, jnp.float32(-1.0), jnp.float32(1.0)), state
 
 
@@ -98,7 +98,7 @@ def test_compensated_sums_keep_what_plain_sums_lose():
 
 
 @struct
-class Silent:
+class Silent(jo.Learner):
     """A learner that always says 0."""
 
     def init(self, key, specs):

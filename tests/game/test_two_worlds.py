@@ -130,7 +130,7 @@ def test_one_copy_has_linear_regret_in_one_game_and_two_copies_in_none():
         "naive, averaged": jo.GradientLearner(NaiveCopy(), hypothesis="average", **options),
         "two copies": jo.GradientLearner(TwoCopies(), **options),
         "told": jo.GradientLearner(KnownCovariance(), **options),
-        "full": jo.Entrant(jo.GradientLearner(FullGradient(), **options), jo.FullInformation()),
+        "full": jo.WithFeedback(jo.GradientLearner(FullGradient(), **options), jo.FullInformation()),
     }
     study = {"n_runs": 64, "n_rounds": 800, "record_at": [200], "comparator": jo.L2Ball(1.0), "mesh": ONE_DEVICE}
     worlds = indistinguishable_pair(np.eye(2)[0], reveal_covariance=True)

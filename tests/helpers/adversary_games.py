@@ -28,7 +28,7 @@ class Seen(NamedTuple):
 
 
 @struct
-class Looking:
+class Looking(jo.Learner):
     """Takes copies 0 and 1, then 3 and 4 as one of three; predicts the round's number."""
 
     def init(self, key, specs):

@@ -34,11 +34,11 @@ class Reacting(jo.environments.BernoulliArms):
     def init(self, key):
         return np.int32(-1)
 
-    def answer(self, key, state, t, x, y_hat):
+    def outcome(self, key, state, t, x, y_hat):
         arms = np.arange(self.means.shape[0], dtype=np.int32)
         return (arms == state).astype(self.means.dtype), y_hat
 
-    def expected_outcome(self, state, t, x, y):
+    def mean_outcome(self, state, t, x, y):
         return y
 
 

@@ -122,7 +122,7 @@ def test_the_classifier_is_one_learner_for_each_class():
 
 
 @jo.struct
-class Tosses(jo.game.LearnerDefaults):
+class Tosses(jo.game.Learner):
     """Moves with a uniform number of the round's key."""
 
     def init(self, key, specs):
@@ -239,7 +239,7 @@ def test_pipelines_take_the_classifier(load, at_least):
 
 @pytest.mark.long
 def test_a_learner_that_draws_has_a_seed():
-    learner = jo.Entrant(
+    learner = jo.WithFeedback(
         jo.GradientLearner(jo.estimators.TwoCopies(), step_size=0.02), jo.NoisyCopies(jo.noise.gaussian(0.1))
     )
     first, same, other = (jo.OnlineRegressor(learner, random_state=seed).fit(X, Y).predict(X) for seed in (1, 1, 2))

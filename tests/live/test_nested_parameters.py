@@ -48,7 +48,7 @@ def test_get_params_lists_the_fields_of_learner_and_feedback():
 
 def test_an_estimator_equals_one_with_its_own_parameters():
     """Also a clone, and an estimator whose learner has its own feedback."""
-    entrant = jo.Entrant(gradient_learner(Logistic(), jo.InverseSqrt(0.5)), jo.FullInformation())
+    entrant = jo.WithFeedback(gradient_learner(Logistic(), jo.InverseSqrt(0.5)), jo.FullInformation())
     estimator = jo.OnlineClassifier(entrant, random_state=3)
     params = estimator.get_params()
     assert params["learner__learner__step_size__eta"] == 0.5

@@ -67,7 +67,7 @@ def test_probabilities_of_large_scores_do_not_overflow():
         (None, "None"),
         (jo.learners.Perceptron(), "None"),
         (gradient_learner(Hinge()), r"Hinge\(\)"),
-        (jo.Entrant(gradient_learner(Hinge()), jo.FullInformation()), r"Hinge\(\)"),
+        (jo.WithFeedback(gradient_learner(Hinge()), jo.FullInformation()), r"Hinge\(\)"),
     ],
     ids=str,
 )
@@ -82,7 +82,7 @@ def test_other_losses_have_no_probabilities(learner, loss):
 
 def test_the_fitted_learner_decides_whether_there_are_probabilities():
     """New parameters change nothing before the next fit."""
-    classifier = jo.OnlineClassifier(jo.Entrant(gradient_learner(Logistic()), jo.FullInformation()))
+    classifier = jo.OnlineClassifier(jo.WithFeedback(gradient_learner(Logistic()), jo.FullInformation()))
     assert hasattr(classifier, "predict_proba")
     before = classifier.fit(X, TWO).predict_proba(X)
     classifier.set_params(learner=None)

@@ -19,7 +19,7 @@ from jaxonline.estimators import (
 from jaxonline.estimators.series import n_required_terms
 from jaxonline.estimators.series_moments import lemma1_bound, truncation_bias
 from jaxonline.feedback import FullOracle
-from jaxonline.game.protocols import Draw
+from jaxonline.game.roles import Draw
 from jaxonline.kernels import Linear
 from jaxonline.losses import ArmLoss, ExpectedLoss, Hinge, LogLoss, Loss, ScalarLoss, SeriesLoss
 from jaxonline.losses.base import OpaqueLoss, as_loss

@@ -46,7 +46,7 @@ def test_a_part_of_a_game_prints_its_parameters(name):
 @pytest.mark.parametrize("name", LEARNERS)
 def test_every_learner_prints_as_one_line_without_data_or_addresses(name):
     entry = LEARNERS[name]()
-    for part in (entry.learner, entry.feedback, entry.loss, jo.Entrant(entry.learner, entry.feedback)):
+    for part in (entry.learner, entry.feedback, entry.loss, jo.WithFeedback(entry.learner, entry.feedback)):
         assert repr(part).startswith(f"{type(part).__name__}(")
         assert "\n" not in repr(part)
         assert " at 0x" not in repr(part)

@@ -144,7 +144,7 @@ def result():
     """A result of few attributes with the l2 distribution, two copies, and a user-defined learner."""
 
     @jo.struct
-    class Mine:
+    class Mine(jo.Learner):
         def init(self, key, specs):
             return 0.0
 
@@ -156,7 +156,7 @@ def result():
 
     game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.NoisyCopies(jo.noise.gaussian(0.1)))
     learners = {
-        "few": jo.Entrant(jo.learners.aerr(2, step_size=0.1, radius=1.0), jo.Attributes(2)),
+        "few": jo.WithFeedback(jo.learners.aerr(2, step_size=0.1, radius=1.0), jo.Attributes(2)),
         "two": jo.GradientLearner(jo.estimators.TwoCopies(), step_size=0.1), "mine": Mine(),
     }  # fmt: skip
     with jax.numpy_dtype_promotion("standard"):  # for the projection of optax

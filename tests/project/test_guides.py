@@ -52,7 +52,7 @@ def test_every_warning_has_a_row():
     assert set(re.findall(r"^\| `(\w+Warning)`", page("troubleshooting"), re.MULTILINE)) == classes
 
 
-class Undeclared:
+class Undeclared(jo.Learner):
     """A learner without @jo.struct."""
 
     def init(self, key, specs):
@@ -80,7 +80,7 @@ MESSAGES = {
         jo.learners.UCB1(),
         jo.Game(jo.environments.DataStream(None, np.full((2, 2), 3.0)), jo.Bandit(), loss=jo.losses.ArmLoss()),
     ),
-    "must have expected_outcome for pseudo=True": lambda: jo.Game(
+    "must have mean_outcome for pseudo=True": lambda: jo.Game(
         jo.environments.DataStream(np.eye(2), np.ones(2)), jo.FullInformation(), pseudo=True
     ),
     "must be a number, an array or a struct": lambda: study(Undeclared()),

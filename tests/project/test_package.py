@@ -328,10 +328,10 @@ def test_a_strict_type_checker_reports_each_wrong_line_once(installed, tmp_path)
 REQUIRED = {  # a class of one of the packages with these methods is of the kind
     "Learner": ("init", "predict", "update"),
     "Environment": ("init", "instance", "answer"),
-    "AnyFeedback": ("open", "traits"),
+    "Feedback": ("open", "traits"),
     "Comparator": ("statistic", "best_loss"),
     "HindsightComparator": ("best_losses",),
-    "AnyMeasure": ("init", "add", "read"),
+    "Measure": ("init", "add", "read"),
 }
 
 

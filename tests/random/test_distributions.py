@@ -78,13 +78,13 @@ def test_random_numbers_equal_those_of_jax(name, x64):
 
 
 @jo.struct
-class Counts:
+class Counts(jo.Environment):
     """Outcomes of a distribution that `jax.random` draws with jax's own generator only."""
 
     mean: float
     mine: bool = jo.static(default=True)
 
-    traits = jo.game.EnvironmentTraits(oblivious=True)
+    oblivious = True
     instance_spec, outcome_spec = jax.ShapeDtypeStruct((1,), jnp.float32), jax.ShapeDtypeStruct((), jnp.float32)
 
     def init(self, key):
@@ -93,7 +93,7 @@ class Counts:
     def instance(self, key, state, t):
         return jnp.ones(1), state
 
-    def answer(self, key, state, t, x, y_hat):
+    def outcome(self, key, state, t, x, y_hat):
         poisson = random.poisson if self.mine else jax.random.poisson
         return poisson(key, self.mean).astype(jnp.float32), state
 

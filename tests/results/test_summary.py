@@ -176,7 +176,7 @@ def test_meta_describes_game_comparator_and_learners(tmp_path):
     game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.NoisyCopies(jo.noise.laplace(0.25)))
     learner = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=jo.InverseSqrt(0.5), radius=2.0)
     swept = jo.sweep({eta: jo.replace(learner, step_size=jo.InverseSqrt(eta)) for eta in (0.125, 0.5)})
-    learners = {"swept": jo.Entrant(swept, jo.NoisyCopies(jo.noise.gaussian(0.5)))}
+    learners = {"swept": jo.WithFeedback(swept, jo.NoisyCopies(jo.noise.gaussian(0.5)))}
     result = jo.simulate(game, learners, n_runs=2, n_rounds=4, comparator=jo.L2Ball(3.0), record_at=2)
     meta = result.meta
     assert "DataStream(X=float32[3, 3], y=[1.0, 1.0, 1.0], order='file')" in meta["game"]

@@ -73,8 +73,8 @@ def learners(*without: str) -> dict:
     all_of_them = {
         "sweep": sweep,
         "cov": gradient(KnownCovariance(), step_size=0.03, radius=1.0),
-        "full": jo.Entrant(gradient(FullGradient(), step_size=0.1), jo.FullInformation()),
-        "attr": jo.Entrant(gradient(AttributeGradient(2), step_size=0.02), jo.Attributes(2)),
+        "full": jo.WithFeedback(gradient(FullGradient(), step_size=0.1), jo.FullInformation()),
+        "attr": jo.WithFeedback(gradient(AttributeGradient(2), step_size=0.02), jo.Attributes(2)),
     }
     return {name: learner for name, learner in all_of_them.items() if name not in without}
 

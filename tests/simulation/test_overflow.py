@@ -1,7 +1,7 @@
 """Learners that run out of storage: such runs are counted, excluded from the means, and reported."""
 
 import warnings
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -28,12 +28,12 @@ class StoringInfo(NamedTuple):
 
 
 @struct
-class Storing:
+class Storing(jo.Learner):
     """Always predicts 0. In a share of the rounds it wants to store something, and it has room for CAPACITY things."""
 
     share: float
 
-    traits: ClassVar = jo.game.LearnerTraits(capacity_hint="Storing takes no more than 8 things: ask for fewer")
+    capacity_hint = "Storing takes no more than 8 things: ask for fewer"
 
     def init(self, key, specs):
         return jnp.int32(0)
@@ -187,8 +187,8 @@ def test_overflow_probability_matches_the_observed_frequency():
 def test_each_learner_of_a_sweep_reports_its_overflow_probability():
     """Also in an entrant; and the runs are those of the learners alone."""
     shares = (0.0, SHARE, 0.5)
-    sweep = jo.Entrant(jo.sweep({share: Storing(share) for share in shares}), jo.FullInformation())
-    result = quiet_study({"s": sweep, "alone": jo.Entrant(Storing(SHARE), jo.FullInformation())})
+    sweep = jo.WithFeedback(jo.sweep({share: Storing(share) for share in shares}), jo.FullInformation())
+    result = quiet_study({"s": sweep, "alone": jo.WithFeedback(Storing(SHARE), jo.FullInformation())})
     assert result.learners == ("s[0.0]", "s[0.25]", "s[0.5]", "alone")
     stated = result.meta["overflow_probability"]
     for name, share in zip(result.learners, (*shares, SHARE), strict=True):
@@ -224,7 +224,7 @@ def test_learners_without_overflow_have_no_overflow_check_in_the_program():
     """The number goes through a round untouched: it is an argument that is returned."""
 
     def passed_through(learner) -> bool:
-        matchup = Matchup(game(), jo.Entrant(learner, jo.FullInformation()), None, with_defaults(()))
+        matchup = Matchup(game(), jo.WithFeedback(learner, jo.FullInformation()), None, with_defaults(()))
         keys = jo.game.stream_keys(jax.random.key(0))
         carry = begin_run(matchup, keys)
         program = jax.make_jaxpr(lambda carry, t: advance_run(matchup, keys, carry, t).totals.first_overflow)

@@ -189,10 +189,10 @@ def test_sweep_is_reproducible(swept):
 def test_learners_of_a_study_are_independent(reference):
     """In any company a learner's numbers are its own, and all face the same instances and the same noise."""
     company = {
-        "full": jo.Entrant(learner(estimator=FullGradient()), jo.FullInformation()),
+        "full": jo.WithFeedback(learner(estimator=FullGradient()), jo.FullInformation()),
         "copies": learner(),
         "again": learner(),
-        "sweep": jo.Entrant(jo.sweep([learner(estimator=FullGradient())]), jo.FullInformation()),
+        "sweep": jo.WithFeedback(jo.sweep([learner(estimator=FullGradient())]), jo.FullInformation()),
     }
     result = study(company)
     assert result.learners == ("full", "copies", "again", "sweep[0]")
@@ -203,7 +203,7 @@ def test_learners_of_a_study_are_independent(reference):
 
 
 @jo.struct
-class LastOutcome:
+class LastOutcome(jo.Learner):
     """Moves as the outcome of the round before: its state is a plain number at first."""
 
     def init(self, key, specs):

@@ -320,8 +320,8 @@ def test_settings_that_differ_in_numbers_compile_once():
     two = jo.GradientLearner(jo.estimators.TwoCopies(), 0.1)
     each = [
         make(0.1), make(0.2), make(jo.InverseSqrt(0.1)), make(jo.InverseSqrt(0.2)),
-        jo.Entrant(two, jo.NoisyCopies(noise(0.1))), jo.Entrant(two, jo.NoisyCopies(noise(0.2))),
-        jo.Entrant(jo.replace(two, step_size=0.3), jo.NoisyCopies(noise(0.1))),
+        jo.WithFeedback(two, jo.NoisyCopies(noise(0.1))), jo.WithFeedback(two, jo.NoisyCopies(noise(0.2))),
+        jo.WithFeedback(jo.replace(two, step_size=0.3), jo.NoisyCopies(noise(0.1))),
     ]  # fmt: skip
     for learner in each:
         tried.add({"learner": learner})
@@ -340,7 +340,7 @@ def test_incomplete_batches_are_padded(tuned, no_further_program):
 @pytest.mark.filterwarnings("ignore:.* that was tried")
 def test_settings_of_different_kinds_are_simulated_together():
     """Each setting has the losses that its learner has alone, whatever it is played with."""
-    entrant = lambda step, copies: jo.Entrant(  # noqa: E731
+    entrant = lambda step, copies: jo.WithFeedback(  # noqa: E731
         jo.GradientLearner(jo.estimators.MeanOfCopies(copies), step), jo.NoisyCopies(jo.noise.gaussian(0.1))
     )
     grid = {"step": [0.05, 0.1, 0.2], "copies": [1, 2]}

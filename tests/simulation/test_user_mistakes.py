@@ -10,7 +10,6 @@ import pytest
 
 import jaxonline as jo
 from jaxonline import environments, estimators, feedback, learners, losses, verify
-from jaxonline.game import EnvironmentTraits
 from jaxonline.kernels import Gaussian
 from jaxonline.parameters.errors import DivergedRunsWarning, LossMismatchWarning, UnderflowWarning
 from jaxonline.simulation.blocks import default_mesh
@@ -26,7 +25,7 @@ def learner(estimator, step=0.1, radius=None):
     return jo.GradientLearner(estimator, step, radius)
 
 
-class Asks:
+class Asks(jo.Learner):
     """A learner of the user's own, not of this package."""
 
     def init(self, key, specs):
@@ -45,9 +44,9 @@ jax.tree_util.register_static(Asks)
 @pytest.mark.parametrize("asks", ["copies", "x", "attributes", "gradient"])
 def test_unsupported_query_raises_before_any_learner_runs(asks):
     wrong = {
-        "copies": jo.Entrant(learner(estimators.TwoCopies()), FULL),
-        "x": jo.Entrant(learner(estimators.FullGradient()), COPIES),
-        "attributes": jo.Entrant(learner(estimators.AttributeGradient(2)), FULL),
+        "copies": jo.WithFeedback(learner(estimators.TwoCopies()), FULL),
+        "x": jo.WithFeedback(learner(estimators.FullGradient()), COPIES),
+        "attributes": jo.WithFeedback(learner(estimators.AttributeGradient(2)), FULL),
         "gradient": Asks(),
     }[asks]
     played = []
@@ -227,7 +226,7 @@ def test_fields_of_a_custom_struct_are_checked():
 
 
 @jo.struct
-class Declares:
+class Declares(jo.Environment):
     """An environment of one's own, which does not keep to what it declares where it is told so."""
 
     instance_spec: Any = jo.static(default=jax.ShapeDtypeStruct((2,), np.float32))
@@ -244,7 +243,7 @@ class Declares:
         x = jnp.ones(self.instances)
         return (x, state) if self.state else x
 
-    def answer(self, key, state, t, x, y_hat):
+    def outcome(self, key, state, t, x, y_hat):
         return jnp.ones(self.outcomes), state
 
 
@@ -261,11 +260,11 @@ jax.tree_util.register_static(Mute)
 @pytest.mark.parametrize(
     ("declared", "error", "message"),
     [
-        ({"traits": EnvironmentTraits("yes")}, TypeError, "Declares.traits.oblivious: .*got 'yes'"),
+        ({"traits": EnvironmentTraits("yes")}, TypeError, "Declares.oblivious: .*got 'yes'"),
         (
             {"traits": EnvironmentTraits(True, 1)},
             TypeError,
-            "Declares.traits.deterministic: .*got 1",
+            "Declares.deterministic: .*got 1",
         ),
         ({"traits": "oblivious"}, TypeError, "Declares.traits: .*got 'oblivious'"),
         ({"instance_spec": (2,)}, TypeError, "Declares.instance_spec: must be of jax.ShapeDtypeStruct"),
@@ -287,7 +286,7 @@ def test_environment_that_violates_its_declaration_raises(declared, error, messa
 ])  # fmt: skip
 def test_error_names_the_missing_method_of_a_custom_learner(lacks, returns, message):
     @jo.struct
-    class Own:
+    class Own(jo.Learner):
         def init(self, key, specs):
             return jnp.zeros(())
 

@@ -20,8 +20,7 @@ from jaxonline._xla.threads import default_threads, run_parallel
 from jaxonline.estimators.fourier import AnyFeatures
 from jaxonline.feedback import FullOracle
 from jaxonline.game.keys import INIT, PREDICT, UPDATE, part_key
-from jaxonline.game.protocols import Specs
-from jaxonline.game.traits import LearnerTraits, traits_of
+from jaxonline.game.roles import Specs
 from jaxonline.learners.experts.advice import Truncated, as_learner
 from jaxonline.learners.linear.vaw import VAW, absorb, initial_state
 from jaxonline.numerics.elementwise import exact_products
@@ -259,7 +258,7 @@ def aggregate(
 
 def _check_labels(learner: Any, targets: np.ndarray) -> None:
     """Check targets against the range that a learner declares, if any."""
-    low, high = (check.concrete_array(end) for end in traits_of(learner, LearnerTraits).label_range or (None, None))
+    low, high = (check.concrete_array(end) for end in learner.label_range or (None, None))
     if low is None or high is None:
         return
     outside = np.flatnonzero((targets < low) | (targets > high))

@@ -13,9 +13,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
 from jaxonline import random
-from jaxonline.game.defaults import ForwardsToEnvironment
-from jaxonline.game.protocols import Draw
-from jaxonline.game.traits import EnvironmentTraits, LearnerTraits
+from jaxonline.game.roles import Draw, EnvironmentWrapper
 from jaxonline.learners.bandits.index_policies import Tally, TallyPolicy
 from jaxonline.learners.experts.weights import SumsLearner, add_losses, excess, softmax_weights, vector_length
 from jaxonline.numerics.elementwise import Compensated, first_argmin
@@ -35,7 +33,7 @@ def _as_table(values: Any, name: str) -> Array:
 
 
 @struct
-class Sleeping(ForwardsToEnvironment):
+class Sleeping(EnvironmentWrapper):
     """Arms or experts that are not available in every round.
 
     Args:
@@ -60,11 +58,6 @@ class Sleeping(ForwardsToEnvironment):
             raise ArgumentError("available", f"must have {n_arms} columns (got {self.available.shape[1]})")
 
     @property
-    def traits(self) -> EnvironmentTraits:
-        """Traits of `environment`, with other instances."""
-        return super().traits._replace(instances=None)
-
-    @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:
         """A vector of booleans."""
         return jax.ShapeDtypeStruct(self.available.shape[1:], jnp.bool_)
@@ -74,16 +67,16 @@ class Sleeping(ForwardsToEnvironment):
         _, state = self.environment.instance(key, state, t)
         return self.available[(t - 1) % len(self.available)], state
 
-    def answer(
+    def outcome(
         self, key: Key[Array, ""], state: PyTree, t: Int[Array, ""], x: Bool[Array, "K"], y_hat: PyTree
     ) -> tuple[Float[Array, "K"], PyTree]:
         """Return the losses of the available arms, and NaN for the other arms."""
-        losses, state = self.environment.answer(key, state, t, (), y_hat)
+        losses, state = self.environment.outcome(key, state, t, (), y_hat)
         return jnp.where(x, losses, jnp.nan), state
 
-    def expected_outcome(self, state: PyTree, t: Int[Array, ""], x: Bool[Array, "K"], y: PyTree) -> Float[Array, "K"]:
+    def mean_outcome(self, state: PyTree, t: Int[Array, ""], x: Bool[Array, "K"], y: PyTree) -> Float[Array, "K"]:
         """Return the mean losses of the available arms, and NaN for the other arms."""
-        return jnp.where(x, self.environment.expected_outcome(state, t, (), y), jnp.nan)
+        return jnp.where(x, self.environment.mean_outcome(state, t, (), y), jnp.nan)
 
 
 @struct
@@ -95,7 +88,7 @@ class SleepingUCB(TallyPolicy):
     """
 
     exploration: NonNegative = 2.0
-    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
+    loss_range = (0.0, 1.0)
 
     def predict(self, key: Key[Array, ""] | None, state: Tally, x: Bool[Array, "K"]) -> Int[Array, ""]:
         """Return the available arm with the smallest lower confidence bound."""
@@ -116,7 +109,7 @@ class SleepingHedge(SumsLearner):
     """
 
     eta: Positive
-    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
+    loss_range = (0.0, 1.0)
 
     def predict(self, key: Key[Array, ""], state: Compensated, x: Bool[Array, "K"]) -> Draw:
         """Draw an available expert."""

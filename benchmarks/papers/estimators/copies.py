@@ -15,15 +15,14 @@ from jaxonline.bounds.regret_bound import OBLIVIOUS, RegretBound, assumes, gradi
 from jaxonline.estimators.gradients import KnownCovariance
 from jaxonline.feedback.copies import CopiesOracle
 from jaxonline.feedback.noise import AnyNoise, Noise, RareErrors, TwoPoints
-from jaxonline.game.defaults import FeedbackDefaults
-from jaxonline.game.traits import FeedbackTraits
+from jaxonline.game.roles import Feedback
 from jaxonline.losses import Loss, Squared
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import static, struct
-from jaxonline.parameters.types import Convert, PositiveFloat, Rounds
+from jaxonline.parameters.types import Convert, PositiveFloat, PyTree, Rounds
 
 
 @struct
@@ -116,7 +115,7 @@ JointLaw = Annotated[
 
 
 @struct
-class CorrelatedCopies(FeedbackDefaults):
+class CorrelatedCopies(Feedback):
     """Noisy copies whose labels have correlated noise: E (x~ - x) (y~ - y) = c for a copy and its label.
 
     A gradient that multiplies a copy by its own label is biased: `KnownCovariance` has the bias -2 c, which
@@ -141,12 +140,11 @@ class CorrelatedCopies(FeedbackDefaults):
     noise: JointLaw
     reveal_covariance: bool = static(default=False)
 
-    @property
-    def traits(self) -> FeedbackTraits:
-        """Traits of the feedback: its oracles make copies, and the distribution of the noise is known."""
-        return FeedbackTraits(makes_copies=True, noise=self.noise)
+    makes_copies = True
 
-    def open(self, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, y_hat: Any) -> CorrelatedOracle:
+    def open(
+        self, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, y_hat: Any, state: PyTree = ()
+    ) -> CorrelatedOracle:
         """Return the oracle of one round."""
         del y_hat
         return CorrelatedOracle(key, t, x, y, self.noise, self.reveal_covariance)

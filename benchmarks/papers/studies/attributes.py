@@ -356,7 +356,7 @@ def _draw_hidden(environment: HiddenAttribute, key: jax.Array) -> tuple[jax.Arra
 
     def draw(t: jax.Array) -> tuple[jax.Array, jax.Array]:
         x, _ = environment.instance(part_key(key, t, INSTANCE), state, t)
-        y, _ = environment.answer(part_key(key, t, ANSWER), state, t, x, jnp.zeros_like(x[0]))
+        y, _ = environment.outcome(part_key(key, t, ANSWER), state, t, x, jnp.zeros_like(x[0]))
         return x, y
 
     return *jax.vmap(draw)(jnp.arange(1, POOL + 1, dtype=jnp.int32)), state.attribute

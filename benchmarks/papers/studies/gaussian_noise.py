@@ -29,7 +29,7 @@ from jaxonline.comparators import RKHSBall, positive_negative_angle, rkhs_norm
 from jaxonline.comparators.rkhs import gram_matrix
 from jaxonline.environments import DataStream
 from jaxonline.feedback import FullInformation, NoisyCopies, noise
-from jaxonline.game import Entrant, ForwardsToLearner, Game, Specs
+from jaxonline.game import Game, LearnerWrapper, Specs, WithFeedback
 from jaxonline.kernels import Gaussian
 from jaxonline.losses import Squared
 from jaxonline.parameters.errors import ArgumentError
@@ -324,7 +324,7 @@ def _across(title: str, comparisons: dict[str, ComparisonResult], form: str, per
 
 
 @struct
-class OnCopies(ForwardsToLearner):
+class OnCopies(LearnerWrapper):
     """A learner that predicts on a noisy copy of the instance, so that its losses are those on noisy copies."""
 
     learner: Annotated[Any, Component("learner")]
@@ -436,7 +436,7 @@ class Problem:
 
         clean = points(estimators.FullGradient())
         return {
-            CLEAN: lambda step: Entrant(clean(step), FullInformation()),
+            CLEAN: lambda step: WithFeedback(clean(step), FullInformation()),
             ALGORITHM_2: lambda step: learners.SurrogateKernel(surrogate, step, n_points, ball),
             ALGORITHM_1: lambda step: learners.NoisyKernel(*estimates, step, radius, storage),
             BOUND_TUNED: lambda step: learners.NoisyKernel(*bounded, step, radius, bounded_storage),

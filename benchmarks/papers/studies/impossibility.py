@@ -26,7 +26,7 @@ from jaxonline.comparators import L2Ball
 from jaxonline.environments import DataStream
 from jaxonline.environments.adversaries import NOISELESS_MULTIPLES, indistinguishable_pair, unavoidable_regret
 from jaxonline.estimators import NaiveCopy
-from jaxonline.game import Entrant, Game, play
+from jaxonline.game import Game, WithFeedback, play
 from jaxonline.learners import InverseSqrt
 from jaxonline.parameters.struct import replace
 from jaxonline.results.report.plotting import COLOURS
@@ -142,8 +142,8 @@ class Impossibility(Study):
             "one copy, exponential loss": (ONE, gradient(NaiveCopy(losses.Exponential()))),
             "one copy, hinge loss": (ONE, gradient(NaiveCopy(losses.SmoothedHinge(1.0)), 0.1)),
             "one copy, logistic loss": (ONE, gradient(NaiveCopy(losses.Logistic()), 0.3)),
-            "covariance told": (COVARIANCE_KNOWN, Entrant(gradient(estimators.KnownCovariance()), informed)),
-            "told, as printed": (COVARIANCE_KNOWN, Entrant(gradient(PrintedKnownCovariance()), informed)),
+            "covariance told": (COVARIANCE_KNOWN, WithFeedback(gradient(estimators.KnownCovariance()), informed)),
+            "told, as printed": (COVARIANCE_KNOWN, WithFeedback(gradient(PrintedKnownCovariance()), informed)),
             "two copies": (TWO, gradient(estimators.TwoCopies())),
             "two copies, averaged": (TWO, gradient(estimators.TwoCopies(), hypothesis="average")),
             "Algorithm 1, linear kernel": (TWO, algorithm_1),

@@ -25,7 +25,7 @@ from jaxonline import datasets, learners
 from jaxonline._xla.compile_options import fast_compile_options, jit_with_options
 from jaxonline._xla.threads import run_parallel
 from jaxonline.estimators.dictionary import Dictionary
-from jaxonline.game import ForwardsToLearner, Specs
+from jaxonline.game import LearnerWrapper, Specs
 from jaxonline.learners import Truncated
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import struct
@@ -291,7 +291,7 @@ def _run_set(frequencies, X, y, *, n, key, sampler):
 
 
 @struct
-class LateStart(ForwardsToLearner):
+class LateStart(LearnerWrapper):
     """A learner that predicts 0 in round 1 and ignores this round, as in the experiments of the paper.
 
     Its state is whether round 1 is over, and the state of the learner.

@@ -19,7 +19,7 @@ from benchmarks.papers.studies import figures
 from jaxonline import bounds, kernels
 from jaxonline.estimators.dictionary import Dictionary
 from jaxonline.feedback import FullOracle
-from jaxonline.game.protocols import Specs
+from jaxonline.game.roles import Specs
 from jaxonline.learners import VAW, MultiKernel
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.report.plotting import COLOURS

@@ -30,7 +30,7 @@ from jaxonline.comparators.rkhs import gram_matrix
 from jaxonline.environments import DataStream
 from jaxonline.estimators.surrogates import Surrogate, lemma7_bound, radial_surrogate, surrogate_error
 from jaxonline.feedback import FullInformation, NoisyCopies, noise
-from jaxonline.game import Entrant, Game
+from jaxonline.game import Game, WithFeedback
 from jaxonline.kernels.radial import Cauchy, RadialExponential, SchoenbergKernel, quadrature_error, truncate
 from jaxonline.parameters import check
 from jaxonline.results.report.plotting import COLOURS
@@ -243,7 +243,7 @@ class RadialProblem:
             plug_in(estimators.FullGradient()),
         )
         makers = {
-            FULL: lambda step: Entrant(full(step), FullInformation()),
+            FULL: lambda step: WithFeedback(full(step), FullInformation()),
             ALGORITHM_2: algorithm_2,
             MEAN: plug_in(estimators.MeanOfCopies(2)),
             NAIVE: plug_in(estimators.NaiveCopy()),

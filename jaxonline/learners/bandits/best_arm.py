@@ -1,14 +1,12 @@
 """Best-arm identification: learners that stop and recommend an arm."""
 
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from jaxonline.game.defaults import LearnerDefaults
-from jaxonline.game.protocols import Specs
-from jaxonline.game.traits import LearnerTraits
+from jaxonline.game.roles import Learner, Specs
 from jaxonline.learners.bandits.index_policies import Tally
 from jaxonline.numerics.elementwise import first_argmin
 from jaxonline.parameters.citations import cites
@@ -50,7 +48,7 @@ class SequentialHalvingState(NamedTuple):
 
 @cites("karnin2013almost")
 @struct
-class SequentialHalving(LearnerDefaults):
+class SequentialHalving(Learner):
     """Identifies the best arm with a fixed number of pulls, and stops (sequential halving).
 
     There are ceil(log2 K) phases. In a phase with s arms each arm is pulled floor(budget / (s ceil(log2 K))) times, and
@@ -131,7 +129,7 @@ class EliminationState(NamedTuple):
 
 @cites("evendar2006action")
 @struct
-class SuccessiveElimination(LearnerDefaults):
+class SuccessiveElimination(Learner):
     """Identifies the best arm with probability at least 1 - delta, and stops (successive elimination).
 
     The learner pulls every active arm once in turn. After n pulls of each, the learner drops an arm whose mean loss
@@ -153,7 +151,7 @@ class SuccessiveElimination(LearnerDefaults):
 
     delta: Annotated[Number, Interval(gt=0, lt=1)]
 
-    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
+    loss_range = (0.0, 1.0)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> EliminationState:
         """Return the state in which all arms are active."""

@@ -6,8 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
 from jaxonline import random
-from jaxonline.game.defaults import LearnerDefaults
-from jaxonline.game.protocols import Specs
+from jaxonline.game.roles import Learner, Specs
 from jaxonline.learners.linear.vaw import VAWState, absorb, initial_state
 from jaxonline.numerics.elementwise import first_argmin
 from jaxonline.numerics.triangular import cholesky_and_inverse, product
@@ -20,7 +19,7 @@ from jaxonline.parameters.types import NonNegative, Positive
 # Online ridge regression on the features of the arms that were pulled, the state of linear bandits.
 
 
-class RidgeBandit(LearnerDefaults):
+class RidgeBandit(Learner):
     """Base class of linear bandits. An instance is the features of the arms [K, d]; a subclass implements `predict`."""
 
     width: NonNegative

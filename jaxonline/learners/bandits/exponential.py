@@ -1,15 +1,13 @@
 """Adversarial bandits: exponential weights on estimated losses (EXP3 and its variants), and Tsallis-INF."""
 
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline import random
-from jaxonline.game.defaults import LearnerDefaults
-from jaxonline.game.protocols import Draw, Specs
-from jaxonline.game.traits import LearnerTraits
+from jaxonline.game.roles import Draw, Learner, Specs
 from jaxonline.learners.bandits.index_policies import arm_indicator
 from jaxonline.learners.experts.combiners import EWA, RateOrCombiner
 from jaxonline.learners.experts.weights import (
@@ -133,7 +131,7 @@ class EXP3IX(SumsLearner):
     gamma: NonNegative
     n_arms: Count | None = static(default=None)
 
-    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
+    loss_range = (0.0, 1.0)
 
     @classmethod
     @validate_arguments
@@ -201,7 +199,7 @@ class EXP3P(SumsLearner):
     exploration: Probability
     n_arms: Count | None = static(default=None)
 
-    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
+    loss_range = (0.0, 1.0)
 
     @classmethod
     @validate_arguments
@@ -277,7 +275,7 @@ class EXP4(CombinerLearner):
     exploration: Probability = 0.0
     n_arms: Count | None = static(default=None)
 
-    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
+    loss_range = (0.0, 1.0)
 
     @classmethod
     @validate_arguments
@@ -325,7 +323,7 @@ class TsallisState(NamedTuple):
 
 @cites("zimmert2021tsallis")
 @struct
-class TsallisINF(LearnerDefaults):
+class TsallisINF(Learner):
     """Tsallis-INF: a bandit learner that is optimal, up to constants, for stochastic and for adversarial losses.
 
     The learner draws an arm from the weights w that minimise <w, L> - (4 / eta_t) sum of sqrt(w_k) on the simplex,
@@ -347,7 +345,7 @@ class TsallisINF(LearnerDefaults):
 
     estimator: Literal["reduced_variance", "importance_weighted"] = static(default="reduced_variance")
 
-    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
+    loss_range = (0.0, 1.0)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> TsallisState:
         """Return the state before the first draw; raise a ValueError if outcomes are not vectors."""

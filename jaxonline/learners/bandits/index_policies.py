@@ -4,14 +4,12 @@
 place of rewards.
 """
 
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from jaxonline.game.defaults import LearnerDefaults
-from jaxonline.game.protocols import Specs
-from jaxonline.game.traits import LearnerTraits
+from jaxonline.game.roles import Learner, Specs
 from jaxonline.learners.experts.weights import vector_length
 from jaxonline.numerics.elementwise import Compensated, first_argmin, kl_lower_bound
 from jaxonline.parameters.citations import cites
@@ -94,7 +92,7 @@ class Tally(NamedTuple):
         return first_argmin(jnp.where(among, self.pulls, jnp.iinfo(jnp.int32).max))
 
 
-class TallyPolicy(LearnerDefaults):
+class TallyPolicy(Learner):
     """Base class of policies with a `Tally` as state; a subclass implements `predict`."""
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Tally:
@@ -137,7 +135,7 @@ class UCB1(TallyPolicy):
 
     exploration: NonNegative = 2.0
 
-    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
+    loss_range = (0.0, 1.0)
 
     def predict(self, key: Key[Array, ""] | None, state: Tally, x: Any) -> Int[Array, ""]:
         """Return the arm with the smallest lower confidence bound."""
@@ -158,7 +156,7 @@ class TunedState(NamedTuple):
 
 @cites("auer2002finite")
 @struct
-class UCB1Tuned(LearnerDefaults):
+class UCB1Tuned(Learner):
     """UCB1-tuned policy: pulls the arm with the smallest mean loss - sqrt(min(1/4, V) ln t / n).
 
     V is the empirical variance of the arm's losses plus sqrt(2 ln t / n), n is the number of pulls of the arm, and t is
@@ -172,7 +170,7 @@ class UCB1Tuned(LearnerDefaults):
         [0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
     """
 
-    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
+    loss_range = (0.0, 1.0)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> TunedState:
         """Return the state before the first pull; raise a ValueError if outcomes are not vectors."""
@@ -211,7 +209,7 @@ class UCB2State(NamedTuple):
 
 @cites("auer2002finite")
 @struct
-class UCB2(LearnerDefaults):
+class UCB2(Learner):
     """UCB2 policy: pulls an arm in epochs that grow by the factor 1 + alpha.
 
     After r epochs an arm was pulled tau(r) = ceil((1 + alpha)^r) times. An epoch begins with the arm that has the
@@ -234,7 +232,7 @@ class UCB2(LearnerDefaults):
 
     alpha: Annotated[Number, Interval(gt=0, le=1)] = 0.001
 
-    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
+    loss_range = (0.0, 1.0)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> UCB2State:
         """Return the state before the first pull; raise a ValueError if outcomes are not vectors."""
@@ -364,7 +362,7 @@ class MOSS(TallyPolicy):
     n_rounds: Annotated[Number, Ge(1), Horizon()]
     exploration: NonNegative = 1.0
 
-    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
+    loss_range = (0.0, 1.0)
 
     def predict(self, key: Key[Array, ""] | None, state: Tally, x: Any) -> Int[Array, ""]:
         """Return the arm with the smallest lower confidence bound."""
@@ -400,7 +398,7 @@ class KLUCB(TallyPolicy):
 
     c: NonNegative = 0.0
 
-    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
+    loss_range = (0.0, 1.0)
 
     def predict(self, key: Key[Array, ""] | None, state: Tally, x: Any) -> Int[Array, ""]:
         """Return the arm with the smallest lower confidence bound q."""

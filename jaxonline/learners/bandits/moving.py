@@ -1,14 +1,12 @@
 """Bandits whose means change: UCB on discounted losses, and on a sliding window."""
 
 import math
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
-from jaxonline.game.defaults import LearnerDefaults
-from jaxonline.game.protocols import Specs
-from jaxonline.game.traits import LearnerTraits
+from jaxonline.game.roles import Learner, Specs
 from jaxonline.learners.bandits.index_policies import arm_indicator
 from jaxonline.learners.experts.weights import vector_length
 from jaxonline.numerics.elementwise import Compensated, first_argmin
@@ -35,7 +33,7 @@ class DiscountedTally(NamedTuple):
 
 @cites("garivier2011upper")
 @struct
-class DiscountedUCB(LearnerDefaults):
+class DiscountedUCB(Learner):
     """Discounted UCB policy (D-UCB) for arms that change: a pull s rounds ago has the weight discount^s.
 
     N is the discounted number of pulls of an arm, and M is the sum of N over all arms. The learner pulls the arm with
@@ -58,7 +56,7 @@ class DiscountedUCB(LearnerDefaults):
     discount: Annotated[Number, Interval(gt=0, lt=1)]
     exploration: NonNegative = 0.5
 
-    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
+    loss_range = (0.0, 1.0)
 
     @classmethod
     @validate_arguments
@@ -109,7 +107,7 @@ class Window(NamedTuple):
 
 @cites("garivier2011upper")
 @struct
-class SlidingWindowUCB(LearnerDefaults):
+class SlidingWindowUCB(Learner):
     """Sliding-window UCB policy (SW-UCB) for arms that change: UCB1 on the pulls of the last rounds.
 
     The learner pulls the arm with the smallest mean loss - sqrt(exploration ln min(t, window) / n), where mean and
@@ -132,7 +130,7 @@ class SlidingWindowUCB(LearnerDefaults):
     window: Count = static()
     exploration: NonNegative = 0.5
 
-    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
+    loss_range = (0.0, 1.0)
 
     @classmethod
     @validate_arguments

@@ -1,14 +1,12 @@
 """Bandits that pull sets of arms (CUCB) or pairs of arms (RUCB)."""
 
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from jaxonline.game.defaults import LearnerDefaults
-from jaxonline.game.protocols import Specs
-from jaxonline.game.traits import LearnerTraits
+from jaxonline.game.roles import Learner, Specs
 from jaxonline.learners.bandits.exponential import draw_arm
 from jaxonline.learners.bandits.index_policies import Tally, arm_indicator
 from jaxonline.losses.arms import Select, set_size
@@ -35,7 +33,7 @@ class CUCBState(NamedTuple):
 
 @cites("chen2013combinatorial")
 @struct
-class CUCB(LearnerDefaults):
+class CUCB(Learner):
     """Combinatorial upper confidence bound policy (CUCB): plays the set with the smallest sum of optimistic losses.
 
     The optimistic loss of an arm is mean - sqrt(3 ln t / (2 n)), where n is the number of pulls of the arm. As long as
@@ -60,7 +58,7 @@ class CUCB(LearnerDefaults):
     select: Select
     exploration: NonNegative = 1.5
 
-    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
+    loss_range = (0.0, 1.0)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> CUCBState:
         """Return the state before round 1; raise a ValueError for outcomes other than vectors, or a wrong `select`."""
@@ -100,7 +98,7 @@ class RUCBState(NamedTuple):
 
 @cites("zoghi2014relative")
 @struct
-class RUCB(LearnerDefaults):
+class RUCB(Learner):
     """Relative upper confidence bound policy (RUCB) for duelling bandits: compares two arms in each round.
 
     An upper bound on the probability that an arm beats another arm is u = wins / n + sqrt(alpha ln t / n), where n is

@@ -1,14 +1,13 @@
 """Stochastic bandits without an index: Thompson sampling, epsilon-greedy, and explore-then-commit."""
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
 from jaxonline import random
-from jaxonline.game.protocols import Draw
-from jaxonline.game.traits import LearnerTraits
+from jaxonline.game.roles import Draw
 from jaxonline.learners.bandits.exponential import draw_arm
 from jaxonline.learners.bandits.index_policies import Tally, TallyPolicy, arm_indicator
 from jaxonline.numerics.elementwise import first_argmin
@@ -46,7 +45,7 @@ class BernoulliThompson(TallyPolicy):
     prior_ones: Annotated[Number, Ge(1)] = 1.0
     prior_zeros: Annotated[Number, Ge(1)] = 1.0
 
-    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
+    loss_range = (0.0, 1.0)
 
     def predict(self, key: Key[Array, ""], state: Tally, x: Any) -> Int[Array, ""]:
         """Return the arm with the smallest drawn mean loss."""

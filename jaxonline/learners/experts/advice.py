@@ -10,9 +10,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Key
 
 from jaxonline.feedback import FullOracle
-from jaxonline.game.defaults import ForwardsToLearner, LearnerDefaults
-from jaxonline.game.protocols import Learner, Specs
-from jaxonline.game.traits import LearnerTraits
+from jaxonline.game.roles import Learner, LearnerWrapper, Specs
 from jaxonline.learners.experts.weights import (
     AnyCombiner,
     add_losses,
@@ -47,7 +45,7 @@ AnyLoss = Annotated[Any, Component("loss"), Convert(_require_loss)]
 
 @cites("cesabianchi2006prediction")
 @struct
-class OverAdvice(LearnerDefaults):
+class OverAdvice(Learner):
     """Prediction with expert advice: predicts the weighted mean of the experts' predictions, which are the instance.
 
     Args:
@@ -66,11 +64,6 @@ class OverAdvice(LearnerDefaults):
 
     combiner: AnyCombiner
     loss: AnyLoss = Squared()
-
-    @property
-    def traits(self) -> LearnerTraits:
-        """Declare the loss of the experts."""
-        return LearnerTraits(loss=self.loss)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:
         """Return the combiner's state for all entries of an instance; raise a ValueError if it is no vector."""
@@ -174,7 +167,7 @@ class ThresholdAdvice:
 
 @cites("rokhlin2025random")
 @struct
-class Truncated(ForwardsToLearner):
+class Truncated(LearnerWrapper):
     """Clips the experts' predictions to [low, high]; a label outside [low, high] gives NaN (an error in `aggregate`).
 
     Args:
@@ -197,9 +190,9 @@ class Truncated(ForwardsToLearner):
         check_range(self.low, self.high)
 
     @property
-    def traits(self) -> LearnerTraits:
-        """The traits of the learner, with the range of labels [low, high]."""
-        return super().traits._replace(label_range=(self.low, self.high))
+    def label_range(self) -> tuple[Any, Any]:
+        """The range of labels [low, high]."""
+        return self.low, self.high
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:
         """Return the state of the learner."""
@@ -228,7 +221,7 @@ class Truncated(ForwardsToLearner):
 
 @cites("vovk1990aggregating", "cesabianchi2006prediction")
 @struct
-class Aggregating(LearnerDefaults):
+class Aggregating(Learner):
     """Aggregating algorithm of Vovk: prediction with expert advice, with regret at most ln(K) / eta.
 
     An instance is the vector of the experts' predictions. The generalised loss of the experts is g(y) = -ln(sum_k w_k
@@ -267,9 +260,9 @@ class Aggregating(LearnerDefaults):
             raise ArgumentError("eta", problem)
 
     @property
-    def traits(self) -> LearnerTraits:
-        """Declare the loss of the experts and the range of the labels."""
-        return LearnerTraits(loss=self.loss, label_range=(self.low, self.high))
+    def label_range(self) -> tuple[ArrayLike, ArrayLike] | None:
+        """The range of the labels."""
+        return (self.low, self.high)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Compensated:
         """Return zero losses, one for each entry of the instance; raise a ValueError if instances are not vectors."""

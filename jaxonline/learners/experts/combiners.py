@@ -1,14 +1,13 @@
 """Combiners: weights of experts from their losses."""
 
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
-from jaxonline.game.protocols import Specs
-from jaxonline.game.traits import LearnerTraits
+from jaxonline.game.roles import Specs
 from jaxonline.learners.experts.weights import (
     SumsCombiner,
     SumsLearner,
@@ -74,7 +73,7 @@ class EWA(SumsCombiner):
 
     eta: Positive
     n_experts: Count | None = static(default=None)
-    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
+    loss_range = (0.0, 1.0)
 
     @classmethod
     @validate_arguments
@@ -133,7 +132,7 @@ class FixedShare:
     eta: Positive
     share: Probability
     n_experts: Count | None = static(default=None)
-    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
+    loss_range = (0.0, 1.0)
 
     @classmethod
     @validate_arguments
@@ -447,7 +446,7 @@ class FollowTheRegularizedLeader(SumsCombiner):
 
     eta: Positive
     regularizer: Literal["euclidean", "entropy"] = static(default="euclidean")
-    traits: ClassVar[LearnerTraits] = LearnerTraits(loss_range=(0.0, 1.0))
+    loss_range = (0.0, 1.0)
 
     def weights(self, state: Compensated) -> Float[Array, "K"]:
         """Return the minimising weights w, from differences to the smallest loss, which stay exact in long runs."""

@@ -1,14 +1,13 @@
 """Prediction with expert advice when the loss of each expert is observed: Hedge, a drawn expert, and few labels."""
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Key
 
 from jaxonline import random
-from jaxonline.game.protocols import Draw
-from jaxonline.game.traits import LearnerTraits
+from jaxonline.game.roles import Draw
 from jaxonline.learners.experts.combiners import EWA
 from jaxonline.learners.experts.weights import AnyCombiner, CombinerLearner, arm_unless_nan, nan_outside_unit
 from jaxonline.parameters.citations import cites
@@ -45,7 +44,6 @@ class DrawnExpert(CombinerLearner):
     """
 
     combiner: AnyCombiner
-    traits: ClassVar[LearnerTraits] = LearnerTraits()
 
     @classmethod
     def over_horizon(cls, n_experts: CountFrom2, n_rounds: Rounds) -> "DrawnExpert":
@@ -139,7 +137,6 @@ class LabelEfficientHedge(CombinerLearner):
 
     combiner: AnyCombiner
     epsilon: PositiveProbability
-    traits: ClassVar[LearnerTraits] = LearnerTraits()
 
     @classmethod
     @validate_arguments

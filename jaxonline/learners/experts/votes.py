@@ -5,8 +5,7 @@ from typing import Annotated, Any, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from jaxonline.game.defaults import LearnerDefaults
-from jaxonline.game.protocols import Specs
+from jaxonline.game.roles import Learner, Specs
 from jaxonline.learners.experts.weights import softmax_weights, vector_length
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
@@ -45,7 +44,7 @@ class HalvingState(NamedTuple):
 
 @cites("barzdin1972prediction", "littlestone1988learning", "cesabianchi2006prediction")
 @struct
-class Halving(LearnerDefaults):
+class Halving(Learner):
     """Halving algorithm: majority vote of the experts that have made no mistake.
 
     An instance is the vector of the predictions, -1 or +1. The move is the mean vote in [-1, 1]. A tie is 0, which
@@ -91,7 +90,7 @@ class Halving(LearnerDefaults):
 
 @cites("littlestone1994weighted", "cesabianchi2006prediction")
 @struct
-class WeightedMajority(LearnerDefaults):
+class WeightedMajority(Learner):
     """Weighted majority algorithm: vote of the experts, where an expert with m mistakes has the weight beta^m.
 
     An instance is the vector of the predictions; predictions and labels are -1 or +1. The move is the weighted mean of

@@ -6,9 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Key
 
-from jaxonline.game.defaults import LearnerDefaults
-from jaxonline.game.protocols import Learner, Specs
-from jaxonline.game.traits import LearnerTraits, traits_of
+from jaxonline.game.roles import Learner, Specs
 from jaxonline.numerics.elementwise import Compensated
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
@@ -59,7 +57,7 @@ def check_prescribed_number(name: str, prescribed: int | None, number: int) -> N
         raise ArgumentError(name, f"must be {number}, the number of experts or arms in this game (got {prescribed})")
 
 
-class SumsLearner(LearnerDefaults):
+class SumsLearner(Learner):
     """Base class of learners with compensated sums [K] as state; a subclass implements `predict` and `update`."""
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Compensated:
@@ -67,15 +65,15 @@ class SumsLearner(LearnerDefaults):
         return zero_sums(vector_length("outcomes", specs.outcome), specs.outcome.dtype)
 
 
-class CombinerLearner(LearnerDefaults):
+class CombinerLearner(Learner):
     """Base of a learner that passes losses or estimates to a combiner; a subclass implements `predict` and `update`."""
 
     combiner: Any
 
     @property
-    def traits(self) -> LearnerTraits:
-        """The traits of the combiner, with the range of losses that the combiner's theorem needs."""
-        return traits_of(self.combiner, LearnerTraits)
+    def loss_range(self) -> tuple[float, float] | None:
+        """The range of losses that the combiner's theorem needs."""
+        return getattr(self.combiner, "loss_range", None)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:
         """Return the combiner's state for vectors of losses; raise a ValueError if outcomes are not vectors."""

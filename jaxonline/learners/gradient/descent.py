@@ -10,9 +10,7 @@ from jaxtyping import Array, Float, Int, Key
 
 from jaxonline import random
 from jaxonline.estimators.gradients import AnyEstimator, check_estimator
-from jaxonline.game.defaults import LearnerDefaults
-from jaxonline.game.protocols import Specs
-from jaxonline.game.traits import FeedbackTraits, LearnerTraits
+from jaxonline.game.roles import Feedback, Learner, Specs
 from jaxonline.learners.checks import zeros_like_vector
 from jaxonline.learners.gradient.step_sizes import Optimizer, StepSize
 from jaxonline.numerics.elementwise import compute_once
@@ -26,17 +24,17 @@ from jaxonline.parameters.types import Component, Positive, PyTree, Takes
 # What all learners that step with an estimated gradient declare.
 
 
-class EstimatorLearner(LearnerDefaults):
+class EstimatorLearner(Learner):
     """Base class of learners with a field `estimator`, which estimates a gradient from the feedback."""
 
     estimator: Any
 
     @property
-    def traits(self) -> LearnerTraits:
-        """Declare the loss of the estimator, if the estimator has a loss."""
-        return LearnerTraits(loss=getattr(self.estimator, "loss", None))
+    def loss(self) -> Any:
+        """The loss that the learner minimises."""
+        return getattr(self.estimator, "loss", None)
 
-    def check_feedback(self, feedback: FeedbackTraits) -> None:
+    def check_feedback(self, feedback: Feedback) -> None:
         """Raise a ValueError for noise that the estimator does not suit."""
         check_estimator(self.estimator, feedback)
 
@@ -292,7 +290,7 @@ class GradientBanditInfo(NamedTuple):
 
 @cites("flaxman2005online")
 @struct
-class GradientBandit(LearnerDefaults):
+class GradientBandit(Learner):
     """Bandit gradient descent (FKM): play a point of the ball |w| <= radius, see its loss, and descend on an estimate.
 
     The move is w + delta u, where u is uniform on the unit sphere. The estimate g = (d / delta) loss(w + delta u) u has

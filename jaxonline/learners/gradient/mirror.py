@@ -9,7 +9,7 @@ import optax
 from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.estimators.gradients import AnyEstimator
-from jaxonline.game.protocols import Specs
+from jaxonline.game.roles import Specs
 from jaxonline.learners.checks import zeros_like_vector
 from jaxonline.learners.experts.weights import softmax_weights
 from jaxonline.learners.gradient.descent import EstimatorLearner

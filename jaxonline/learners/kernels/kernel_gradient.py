@@ -5,9 +5,7 @@ from typing import Annotated, Any
 from jaxtyping import Array, Float, Key
 
 from jaxonline.estimators.gradients import PlugInEstimator
-from jaxonline.game.defaults import LearnerDefaults
-from jaxonline.game.protocols import Specs
-from jaxonline.game.traits import LearnerTraits
+from jaxonline.game.roles import Learner, Specs
 from jaxonline.kernels import Kernel
 from jaxonline.learners.gradient.step_sizes import StepSize
 from jaxonline.learners.kernels.supports import Supports, SupportsInfo, capacity_hint, empty_supports
@@ -23,7 +21,7 @@ def _require_plug_in(estimator: Any, name: str) -> Any:
 
 @cites("kivinen2004online", "zinkevich2003online")
 @struct
-class KernelGradient(LearnerDefaults):
+class KernelGradient(Learner):
     """Kernel gradient descent (NORMA): w <- w - step l'(w(x)) k(x, .), projected on a ball of the RKHS.
 
     This learner is the baseline for learners that know the noise: Kivinen, Smola and Williamson (2004), with the
@@ -60,9 +58,14 @@ class KernelGradient(LearnerDefaults):
     radius: Positive | None = None
 
     @property
-    def traits(self) -> LearnerTraits:
-        """Declare the loss of the estimator, and how a user gets room for more rounds."""
-        return LearnerTraits(loss=self.estimator.loss, capacity_hint=capacity_hint(self.n_rounds))
+    def loss(self) -> Any:
+        """The loss that the learner minimises."""
+        return self.estimator.loss
+
+    @property
+    def capacity_hint(self) -> str:
+        """How to give the learner more storage."""
+        return capacity_hint(self.n_rounds)
 
     def overflow_probability(self, n_rounds: int) -> float:
         """Return 1 if `n_rounds` is larger than the capacity, else 0."""

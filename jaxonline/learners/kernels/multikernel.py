@@ -7,8 +7,7 @@ from jaxtyping import Array, Float, Key
 
 from jaxonline.estimators.dictionary import AnyDictionary
 from jaxonline.feedback import FullOracle
-from jaxonline.game.defaults import ForwardsToLearner
-from jaxonline.game.protocols import Specs
+from jaxonline.game.roles import LearnerWrapper, Specs
 from jaxonline.learners.experts.advice import LearnerOverAdvice
 from jaxonline.learners.linear.vaw import VAW, VAWState
 from jaxonline.parameters.citations import cites
@@ -26,7 +25,7 @@ class MultiKernelState(NamedTuple):
 
 @cites("rokhlin2025random")
 @struct
-class MultiKernel(ForwardsToLearner):
+class MultiKernel(LearnerWrapper):
     """Multi-kernel learner: a forecaster for each kernel, and a combiner of their predictions.
 
     Args:

@@ -24,9 +24,7 @@ from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 from jaxonline.estimators.feature_maps import FeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.estimators.series import SeriesEstimator
-from jaxonline.game.defaults import LearnerDefaults
-from jaxonline.game.protocols import Specs
-from jaxonline.game.traits import LearnerTraits
+from jaxonline.game.roles import Learner, Specs
 from jaxonline.learners.checks import zeros_like_vector
 from jaxonline.learners.gradient.step_sizes import StepSize
 from jaxonline.learners.kernels import expansion
@@ -67,7 +65,7 @@ class NoisyKernelInfo(NamedTuple):
 
 @cites("cesabianchi2010online")
 @struct
-class NoisyKernel(LearnerDefaults):
+class NoisyKernel(Learner):
     """Noisy kernel learner (paper A, Algorithm 1): gradient descent in an RKHS from a random number of noisy copies.
 
     Labels may be noisy. In regression factor j of g~ uses label j, so a round asks for as many labels as g~ has
@@ -110,11 +108,9 @@ class NoisyKernel(LearnerDefaults):
         if self.radius is not None:
             _warn_of_truncation(self.feature_map, self.gradient_length.series, self.radius)
 
-    @property
-    def traits(self) -> LearnerTraits:
-        """Declare how a user gets more room for copies."""
-        hint = "use Storage.for_horizon with the whole horizon or a smaller risk, or ask for fewer copies (a larger p)"
-        return LearnerTraits(capacity_hint=hint)
+    capacity_hint = (
+        "use Storage.for_horizon with the whole horizon or a smaller risk, or ask for fewer copies (a larger p)"
+    )
 
     def overflow_probability(self, n_rounds: int) -> float:
         """Return a bound on the probability that a run of `n_rounds` has no room for a copy."""

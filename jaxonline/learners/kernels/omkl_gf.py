@@ -7,8 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from jaxonline.estimators.dictionary import AnyDictionary
-from jaxonline.game.defaults import LearnerDefaults
-from jaxonline.game.protocols import Specs
+from jaxonline.game.roles import Learner, Specs
 from jaxonline.learners.experts.weights import softmax_weights
 from jaxonline.learners.gradient.step_sizes import InverseSqrt, StepSize
 from jaxonline.learners.kernels.raker import descend_each_kernel
@@ -39,7 +38,7 @@ class OMKLGFState(NamedTuple):
 
 @cites("ghari2020online", "rokhlin2025random")
 @struct
-class OMKLGF(LearnerDefaults):
+class OMKLGF(Learner):
     """OMKL-GF: only the kernels joined to a drawn node predict and learn; defaults of Rokhlin and Gurtovaya (2025).
 
     Args:

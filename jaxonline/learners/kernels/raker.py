@@ -7,8 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.estimators.dictionary import AnyDictionary
-from jaxonline.game.defaults import LearnerDefaults
-from jaxonline.game.protocols import Specs
+from jaxonline.game.roles import Learner, Specs
 from jaxonline.learners.experts.weights import softmax_weights
 from jaxonline.learners.gradient.step_sizes import InverseSqrt, StepSize
 from jaxonline.parameters.citations import cites
@@ -26,7 +25,7 @@ class RakerState(NamedTuple):
 
 @cites("shen2019random", "rokhlin2025random")
 @struct
-class Raker(LearnerDefaults):
+class Raker(Learner):
     """Raker: gradient descent for each kernel, and the mean of the kernels weighted by exp(-sum step loss).
 
     Args:

@@ -6,9 +6,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from jaxonline.estimators.noise_surrogates import NoiseSurrogate
-from jaxonline.game.defaults import LearnerDefaults
-from jaxonline.game.protocols import Specs
-from jaxonline.game.traits import FeedbackTraits, LearnerTraits
+from jaxonline.game.roles import Feedback, Learner, Specs
 from jaxonline.learners.checks import check_known_noise
 from jaxonline.learners.gradient.step_sizes import StepSize
 from jaxonline.learners.kernels.supports import Supports, SupportsInfo, capacity_hint, empty_supports
@@ -20,7 +18,7 @@ from jaxonline.parameters.types import Positive, Rounds
 
 @cites("cesabianchi2010learning")
 @struct
-class SurrogateKernel(LearnerDefaults):
+class SurrogateKernel(Learner):
     """Surrogate kernel learner (paper B, Algorithm 2): gradient descent in the RKHS of the surrogate kernel k^.
 
     Source: "Learning from noisy data under distributional assumptions" (NIPS workshop 2010), section 6. The gradient is
@@ -57,15 +55,15 @@ class SurrogateKernel(LearnerDefaults):
     radius: Positive | None = None
 
     @property
-    def traits(self) -> LearnerTraits:
-        """Declare how a user gets room for more rounds."""
-        return LearnerTraits(capacity_hint=capacity_hint(self.n_rounds))
+    def capacity_hint(self) -> str:
+        """How to give the learner more storage."""
+        return capacity_hint(self.n_rounds)
 
     def overflow_probability(self, n_rounds: int) -> float:
         """Return 1 if `n_rounds` is larger than the capacity, else 0."""
         return float(n_rounds > self.n_rounds)
 
-    def check_feedback(self, feedback: FeedbackTraits) -> None:
+    def check_feedback(self, feedback: Feedback) -> None:
         """Raise a ValueError for noise that biases the learner, and warn of noise with an unknown distribution."""
         surrogate, dimension = self.surrogate, np.shape(self.surrogate.variances)[0]
         check_known_noise(feedback, self, "surrogate", surrogate.law, surrogate.covariance, dimension)

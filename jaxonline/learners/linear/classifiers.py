@@ -5,8 +5,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Key
 
-from jaxonline.game.defaults import LearnerDefaults
-from jaxonline.game.protocols import Specs
+from jaxonline.game.roles import Learner, Specs
 from jaxonline.learners.checks import zeros_like_vector
 from jaxonline.learners.gradient.mirror import p_norm_link
 from jaxonline.losses import Hinge
@@ -27,7 +26,7 @@ class PerceptronInfo(NamedTuple):
 
 @cites("rosenblatt1958perceptron", "novikoff1962convergence")
 @struct
-class Perceptron(LearnerDefaults):
+class Perceptron(Learner):
     """Perceptron: predict by the sign of the score <w, x>, and add y x to w after a mistake. Labels are -1 or +1.
 
     The move is the score. A score of 0 counts as a mistake, as in round 1, where w = 0. If |x| <= r and some unit

@@ -19,8 +19,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline.estimators.fourier import AnyFeatures
-from jaxonline.game.defaults import LearnerDefaults
-from jaxonline.game.protocols import Specs
+from jaxonline.game.roles import Learner, Specs
 from jaxonline.numerics.triangular import cholesky_and_inverse, product
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
@@ -42,7 +41,7 @@ class VAWInfo(NamedTuple):
 
 @cites("vovk2001competitive", "azoury2001relative", "rokhlin2025random")
 @struct
-class VAW(LearnerDefaults):
+class VAW(Learner):
     """Vovk-Azoury-Warmuth forecaster (VAW) or online ridge regression, for full information and the squared loss.
 
     The prediction is <w_t, z_t> with z = features(x).

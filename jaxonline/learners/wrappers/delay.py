@@ -6,9 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Key
 
-from jaxonline.game.defaults import ForwardsToLearner
-from jaxonline.game.protocols import Learner, Specs
-from jaxonline.game.traits import FeedbackTraits
+from jaxonline.game.roles import Feedback, Learner, LearnerWrapper, Specs
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
@@ -28,7 +26,7 @@ AnyLearner = Annotated[
 
 @cites("joulani2013delayed")
 @struct
-class UpdateOnArrival(ForwardsToLearner):
+class UpdateOnArrival(LearnerWrapper):
     """Plays with a learner made for immediate feedback, and updates the learner once for each answer that arrives.
 
     Each update gets the oracle of the round to which the answer belongs, with the move of that round, so importance
@@ -106,7 +104,7 @@ class BOLDState(NamedTuple):
 
 @cites("joulani2013delayed", "weinberger2002delayed")
 @struct
-class BOLD(ForwardsToLearner):
+class BOLD(LearnerWrapper):
     """Plays each round with a copy of the base learner that does not wait for an answer (BOLD).
 
     Each copy learns without delay from the rounds in which it moves. Let the regret of the base learner be at most
@@ -133,7 +131,7 @@ class BOLD(ForwardsToLearner):
     learner: AnyLearner
     max_delay: NonNegativeInt = static()
 
-    def check_feedback(self, feedback: FeedbackTraits) -> None:
+    def check_feedback(self, feedback: Feedback) -> None:
         """Check the delay, and that the base learner accepts the feedback."""
         if feedback.max_delay > self.max_delay:
             raise ArgumentError(

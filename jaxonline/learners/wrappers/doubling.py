@@ -7,8 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
-from jaxonline.game.defaults import ForwardsToLearner
-from jaxonline.game.protocols import Learner, Specs
+from jaxonline.game.roles import Learner, LearnerWrapper, Specs
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
@@ -30,7 +29,7 @@ class DoublingState(NamedTuple):
 
 @cites("auer1995gambling", "cesabianchi2006prediction")
 @struct
-class Doubling(ForwardsToLearner):
+class Doubling(LearnerWrapper):
     """Doubling trick for an unknown horizon: start learners for 1, 2, 4, ... rounds, in one compiled program.
 
     If the learner for T rounds has a regret of at most c sqrt(T), the regret of `Doubling` is at most

@@ -1,6 +1,5 @@
 """Risk on held-out examples of a learner's hypotheses and of their mean, under any feedback."""
 
-import functools
 from typing import Annotated, Any, NamedTuple
 
 import jax
@@ -10,7 +9,6 @@ from jaxtyping import ArrayLike, Bool, Float
 
 from jaxonline.game import bind, check_rounds, overflow_flag, play_round, start, stream_keys
 from jaxonline.game.keys import part_key
-from jaxonline.game.oracles import ran_out_of_copies
 from jaxonline.numerics.elementwise import exact_products
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
@@ -63,7 +61,7 @@ def held_out_risk(
 
     Args:
         game: the game; its loss evaluates the predictions.
-        learner: a learner whose predictions are numbers, or an `Entrant`.
+        learner: a learner whose predictions are numbers, or an `WithFeedback`.
         X: clean held-out instances, which the learner does not see.
         y: clean held-out targets.
         n_rounds: number of rounds.
@@ -120,8 +118,9 @@ def _risks(game, entrant, run_keys, X, y, n_rounds):
             random = random + (risk(predictions) - random) * share
             states, record = play_round(game, entrant, keys, t, states)
             predictions = predict(keys, t, states)
-            flags = overflow_flag(record.info), ran_out_of_copies(entrant.feedback, record.queries)
-            overflow = functools.reduce(jnp.logical_or, [flag for flag in flags if flag is not None], jnp.bool_(False))
+            flag, most = overflow_flag(record.info), entrant.feedback.max_copies
+            overflow = jnp.bool_(False) if flag is None else flag
+            overflow |= jnp.bool_(False) if most is None else record.queries > most
             return (states, predictions, mean, random), (risk(mean), random, risk(predictions), overflow)
 
         states = start(game, entrant, keys)

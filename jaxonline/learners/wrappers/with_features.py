@@ -8,9 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.estimators.fourier import AnyFeatures
-from jaxonline.game.defaults import ForwardsToLearner
-from jaxonline.game.protocols import Learner, Specs
-from jaxonline.game.traits import FeedbackTraits
+from jaxonline.game.roles import Feedback, Learner, LearnerWrapper, Oracle, Specs
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import struct
@@ -23,7 +21,7 @@ def _require_learner(learner: Any, name: str) -> Any:
 
 @cites("rahimi2007random")
 @struct
-class WithFeatures(ForwardsToLearner):
+class WithFeatures(LearnerWrapper):
     """Learner in feature space, which sees phi(x) in place of every instance and copy, and predicts from phi(x).
 
     Labels, queries and the costs of queries do not change. On noisy copies features are biased, since E phi(x~) differs
@@ -50,9 +48,11 @@ class WithFeatures(ForwardsToLearner):
     features: AnyFeatures
     copy_features: AnyFeatures | None = None
 
-    def check_feedback(self, feedback: FeedbackTraits) -> None:
+    def check_feedback(self, feedback: Feedback) -> None:
         """Check the feedback by the inner learner; noise of features has no single distribution."""
-        super().check_feedback(feedback._replace(noise=None))
+        shown = Feedback()
+        shown.makes_copies, shown.max_copies = feedback.makes_copies, feedback.max_copies
+        super().check_feedback(shown)
 
     def init(self, key: Key[Array, ""], specs: Specs) -> PyTree:
         """Return the learner's state for instances like phi(x)."""
@@ -68,7 +68,7 @@ class WithFeatures(ForwardsToLearner):
         return self.learner.update(key, state, FeaturedOracle(oracle, self.features, of_copies))
 
 
-class FeaturedOracle:
+class FeaturedOracle(Oracle):
     """Oracle in feature space: returns phi of the instance and the copies of another oracle, which counts queries.
 
     `of_copies` is the feature map of copies.

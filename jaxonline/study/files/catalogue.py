@@ -18,7 +18,7 @@ from typing import Any
 from jaxonline.environments import DataStream
 from jaxonline.feedback.delays import Delay
 from jaxonline.feedback.noise import NoiseAdversary, NoiseLaw
-from jaxonline.game.protocols import Comparator, Environment, Feedback, HindsightComparator, Learner, Measure
+from jaxonline.game.roles import Comparator, Environment, Feedback, HindsightComparator, Learner, Measure
 from jaxonline.kernels import Kernel
 from jaxonline.learners import Combiner
 from jaxonline.losses import Loss

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Unpack
 
 from pydantic_core import ValidationError
 
-from jaxonline.game import Entrant
+from jaxonline.game import WithFeedback
 from jaxonline.learners import InverseSqrt
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
@@ -104,7 +104,7 @@ def _errors_at_arguments(source: SourceFile) -> Iterator[None]:
 
 
 def _named_learners(name: str, item: Any) -> Iterator[tuple[str, Any]]:
-    learner = item.learner if isinstance(item, Entrant) else item
+    learner = item.learner if isinstance(item, WithFeedback) else item
     if hasattr(learner, "labels"):
         yield from (
             (f"{name}[{label}]", member) for label, member in zip(learner.labels, learner.learners, strict=True)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from jaxonline.game import Entrant, Game
+from jaxonline.game import Game, WithFeedback
 from jaxonline.learners import InverseSqrt
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import did_you_mean
@@ -146,7 +146,8 @@ class StudyReader:
                          for name, point in by_name.items()}  # fmt: skip
                 members = grids.group_into_sweeps(entry, built, by_name)
                 members = {
-                    name: Entrant(learner, feedback.value) if feedback else learner for name, learner in members.items()
+                    name: WithFeedback(learner, feedback.value) if feedback else learner
+                    for name, learner in members.items()
                 }
             learners |= members
             families[entry] = tuple(by_name)
@@ -202,7 +203,7 @@ class StudyReader:
 
 
 def _with_feedback(make: Callable[[Any], BuiltObject], feedback: BuiltObject | None) -> Callable[[Any], Any]:
-    """Return a function that makes the learner with a step; an `Entrant` if the learner has its own feedback."""
+    """Return a function that makes the learner with a step; an `WithFeedback` if the learner has its own feedback."""
     if feedback is None:
         return lambda step: make(step).value
-    return lambda step: Entrant(make(step).value, feedback.value)
+    return lambda step: WithFeedback(make(step).value, feedback.value)

@@ -252,7 +252,7 @@ RANGED = {
 @pytest.mark.parametrize("name", some(LEARNERS, "UCB1", "EXP4", "LinUCB"))
 def test_losses_outside_the_range_of_the_theorem_raise_an_error(name):
     if name not in RANGED:
-        assert LEARNERS[name].traits.loss_range is None
+        assert LEARNERS[name].loss_range is None
         return
     x = np.full((2, 2, 2), 0.5)
     for losses in ([[0.0, 1.5], [0.0, 1.0]], [[0.0, 1.0], [-0.1, 1.0]]):

@@ -13,7 +13,7 @@ import jaxonline as jo
 from benchmarks.papers.engines.kernels import aggregate
 from jaxonline.feedback import FullOracle
 from jaxonline.game import Specs, stream_keys
-from jaxonline.game.protocols import Draw, Learner
+from jaxonline.game.roles import Draw, Learner, Oracle
 from jaxonline.learners import (
     BOA,
     EWA,
@@ -111,7 +111,7 @@ def test_regret_of_hedge_is_below_its_bound():
 # EXP3
 
 
-class OneArm:
+class OneArm(Oracle):
     """Oracle of a bandit: its move, and the loss of the arm drawn."""
 
     def __init__(self, move, losses):

@@ -13,7 +13,6 @@ from tiers import some
 
 import jaxonline as jo
 from jaxonline.estimators import MeanOfCopies, TwoCopies
-from jaxonline.game.defaults import is_adaptive
 
 ROUNDS = 40
 

@@ -388,14 +388,14 @@ def test_noise_of_another_distribution_or_covariance_is_rejected(law):
     right = jo.replace(TOLD, surrogate=Surrogate(Gaussian(WIDTH), 0.2, 3)) if law == "another variance" else TOLD
     for learner in (TOLD, jo.sweep([right, TOLD])):
         with pytest.raises(ValueError, match=r"^noise\b"):
-            jo.simulate(game, {"a": jo.Entrant(learner, OTHER_NOISE[law])}, n_runs=2, n_rounds=5)
+            jo.simulate(game, {"a": jo.WithFeedback(learner, OTHER_NOISE[law])}, n_runs=2, n_rounds=5)
 
 
 @pytest.mark.parametrize("same", [0.3, [0.3, 0.3, 0.3], 0.3 * np.eye(3), np.float32(0.3)], ids=str)
 def test_equal_covariances_in_other_forms_are_accepted(same):
     """Noise of the labels is accepted, too."""
     TOLD.check_feedback(jo.NoisyCopies(GAUSSIAN(same), label_noise=jo.noise.laplace(1.0)).traits)
-    TOLD.check_feedback(jo.game.FeedbackTraits())  # it does not say what its noise is
+    TOLD.check_feedback(jo.game.Feedback())  # it does not say what its noise is
 
 
 def test_measured_copies_without_a_distribution_raise_an_error_that_says_what_to_do():

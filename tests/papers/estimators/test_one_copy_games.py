@@ -27,7 +27,7 @@ def draw_rounds(game, n):
         keys = [jax.random.fold_in(key, i) for i in range(4)]
         state = environment.init(keys[0])
         x, state = environment.instance(keys[1], state, jnp.int32(1))
-        y, _ = environment.answer(keys[1], state, jnp.int32(1), x, jnp.float32(0.0))
+        y, _ = environment.outcome(keys[1], state, jnp.int32(1), x, jnp.float32(0.0))
         return x, y, x + noise.sample(keys[2], jnp.int32(1), x), x + noise.sample(keys[3], jnp.int32(1), x)
 
     return [np.asarray(part) for part in one(jax.random.split(jax.random.key(0), n))]
@@ -147,7 +147,7 @@ def test_a_kernel_learner_with_one_copy_has_linear_regret_in_one_game():
 
     learners = {
         "one copy": learner(jo.estimators.NaiveCopy()),
-        "full": jo.Entrant(learner(jo.estimators.FullGradient()), jo.FullInformation()),
+        "full": jo.WithFeedback(learner(jo.estimators.FullGradient()), jo.FullInformation()),
     }
     study = {"n_runs": 32, "n_rounds": rounds, "record_at": [rounds], "comparator": jo.RKHSBall(kernel, 3.0)}
     regret = [

@@ -198,7 +198,7 @@ def test_the_regret_of_any_linear_learner_on_copies_is_linear():
         return OnCopies(descent, copies.noise)
 
     learners = {
-        "full": jo.Entrant(learner(jo.estimators.FullGradient()), jo.FullInformation()),
+        "full": jo.WithFeedback(learner(jo.estimators.FullGradient()), jo.FullInformation()),
         "two": learner(jo.estimators.TwoCopies()),
         "naive": learner(jo.estimators.NaiveCopy()),
     }

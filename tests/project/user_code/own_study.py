@@ -28,7 +28,7 @@ class NLMSInfo(NamedTuple):
 
 
 @jo.struct
-class NLMS:
+class NLMS(jo.Learner):
     """Normalised least mean squares."""
 
     step_size: Annotated[Number, Interval(gt=0, lt=2)]

@@ -43,7 +43,7 @@ def main(folder: Path) -> None:
     )
     grid = {"step_size.eta": np.array([0.1, 0.3, 1.0])}
     again = jo.tune(game, make_learner(0.1), grid, n_runs=4, n_rounds=50)
-    entrant = jo.tune(game, jo.Entrant(make_learner(0.1), jo.FullInformation()), grid, n_runs=4, n_rounds=50)
+    entrant = jo.tune(game, jo.WithFeedback(make_learner(0.1), jo.FullInformation()), grid, n_runs=4, n_rounds=50)
     print(f"{tuned.choice['eta']:.3g}", tuned.learner.step_size, tuned.at_edge, tuned.share)
     print(again.table.markdown(), entrant.rungs[-1].runs, entrant.learner.feedback)
     for row in tuned.rows():

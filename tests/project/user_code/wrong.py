@@ -22,7 +22,7 @@ jo.simulate(game, learner, n_runs=2, n_rounds=6, until=0.1)  # reportArgumentTyp
 jo.tune(game, 3, grid, n_runs=2, n_rounds=6)  # reportArgumentType
 jo.tune(game, learner, {"step_size.value": 0.1}, n_runs=2, n_rounds=6)  # reportArgumentType
 jo.tune(game, learner, grid, n_runs=2, n_rounds=6, sampler="random")  # reportArgumentType
-entrant: jo.Entrant = jo.tune(game, learner, grid, n_runs=2, n_rounds=6).learner  # reportAssignmentType
+entrant: jo.WithFeedback = jo.tune(game, learner, grid, n_runs=2, n_rounds=6).learner  # reportAssignmentType
 jo.benchmark({"a": game}, {"b": 3}, n_runs=2, n_rounds=6)  # reportArgumentType
 jo.benchmark({"a": game}, {"b": learner}, n_runs=2, n_rounds=6, spacing="square")  # reportArgumentType
 jo.benchmark({"a": game}, {"b": learner}, n_runs=2, n_rounds=6, comparator=None)  # reportCallIssue
@@ -43,4 +43,4 @@ jo.static(3, repr=False)  # reportCallIssue
 result.mean(level="high")  # reportArgumentType
 result.select("a", runs="first")  # reportArgumentType
 jo.Game(jo.FullInformation(), jo.FullInformation())  # reportArgumentType
-jo.Entrant(learner, 0.1)  # reportArgumentType
+jo.WithFeedback(learner, 0.1)  # reportArgumentType
