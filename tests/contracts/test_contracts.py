@@ -25,7 +25,7 @@ from jaxonline.feedback import (
     OnRequestOracle,
     SemiBanditOracle,
 )
-from jaxonline.game import Draw, Specs, history, open_oracle
+from jaxonline.game import Draw, Specs, binding
 from jaxonline.game.roles import Oracle
 from jaxonline.learners import GradientLearner, SurrogateKernel
 from jaxonline.learners.bandits.index_policies import Tally
@@ -241,7 +241,7 @@ def opened(feedback: Any, key: Any, t: int, x: Any, y: Any, y_hat: Any) -> Any:
     state = (
         feedback.init(key, Specs(jax.ShapeDtypeStruct(x.shape, x.dtype), None), None) if is_adaptive(feedback) else ()
     )
-    return open_oracle(feedback, key, jnp.int32(t), x, y, y_hat, state)
+    return feedback.open(key, jnp.int32(t), x, y, y_hat, state)
 
 
 def leaf_types(tree: Any) -> list[tuple]:
@@ -318,9 +318,9 @@ def test_one_program_for_all_numbers_and_moves_depend_on_the_past(entry):
     rows = entry.rows(ROUNDS)
     game = jo.Game(rows, entry.feedback, loss=entry.loss)
     keys = [jax.random.fold_in(jax.random.key(0), run) for run in range(3)]
-    before = history._play._cache_size()
+    before = binding._play._cache_size()
     loop = [jo.play(game, entry.learner, keys[0], ROUNDS)]
-    compiled = history._play._cache_size()
+    compiled = binding._play._cache_size()
     assert compiled - before <= 1  # 0 if another test has compiled it
     loop += [jo.play(game, entry.learner, key, ROUNDS) for key in keys[1:]]
 
@@ -332,7 +332,7 @@ def test_one_program_for_all_numbers_and_moves_depend_on_the_past(entry):
     y = rows.y.at[3].set(fourth)
     elsewhere = jo.Game(jo.replace(rows, y=y), entry.feedback, loss=entry.loss)
     changed = jo.play(elsewhere, entry.learner, keys[0], ROUNDS)
-    assert history._play._cache_size() == compiled
+    assert binding._play._cache_size() == compiled
 
     moves, changed_moves = loop[0][1].y_hat, changed[1].y_hat
     assert len(jax.tree.leaves(entry.learner)) == 0 or bits(slower) != bits(loop[0]), "numbers: must change moves"

@@ -231,20 +231,21 @@ class Declares(jo.Environment):
 
     instance_spec: Any = jo.static(default=jax.ShapeDtypeStruct((2,), np.float32))
     outcome_spec: Any = jo.static(default=jax.ShapeDtypeStruct((), np.float32))
-    instances: int = jo.static(default=2)
-    outcomes: tuple = jo.static(default=())
+    size: int = jo.static(default=2)
+    shape: tuple = jo.static(default=())
     state: bool = jo.static(default=True)
-    traits: Any = jo.static(default=EnvironmentTraits(oblivious=True, deterministic=True))
+    oblivious: Any = jo.static(default=True)
+    deterministic: Any = jo.static(default=True)
 
     def init(self, key):
         return jnp.zeros(())
 
     def instance(self, key, state, t):
-        x = jnp.ones(self.instances)
+        x = jnp.ones(self.size)
         return (x, state) if self.state else x
 
     def outcome(self, key, state, t, x, y_hat):
-        return jnp.ones(self.outcomes), state
+        return jnp.ones(self.shape), state
 
 
 class Mute(Asks):
@@ -260,17 +261,12 @@ jax.tree_util.register_static(Mute)
 @pytest.mark.parametrize(
     ("declared", "error", "message"),
     [
-        ({"traits": EnvironmentTraits("yes")}, TypeError, "Declares.oblivious: .*got 'yes'"),
-        (
-            {"traits": EnvironmentTraits(True, 1)},
-            TypeError,
-            "Declares.deterministic: .*got 1",
-        ),
-        ({"traits": "oblivious"}, TypeError, "Declares.traits: .*got 'oblivious'"),
+        ({"oblivious": "yes"}, TypeError, "Declares.oblivious: .*got 'yes'"),
+        ({"deterministic": 1}, TypeError, "Declares.deterministic: .*got 1"),
         ({"instance_spec": (2,)}, TypeError, "Declares.instance_spec: must be of jax.ShapeDtypeStruct"),
-        ({"instances": 3}, ValueError, r"Declares.instance: .*got float32\[3\]"),
+        ({"size": 3}, ValueError, r"Declares.instance: .*got float32\[3\]"),
         ({"state": False}, TypeError, "Declares.instance: must return an instance and the next state"),
-        ({"outcomes": (2,)}, ValueError, r"Declares.answer: .*got float32\[2\]"),
+        ({"shape": (2,)}, ValueError, r"Declares.outcome: .*got float32\[2\]"),
     ],
 )
 def test_environment_that_violates_its_declaration_raises(declared, error, message):
@@ -280,7 +276,7 @@ def test_environment_that_violates_its_declaration_raises(declared, error, messa
 
 
 @pytest.mark.parametrize(("lacks", "returns", "message"), [
-    ("predict", (0.0, ()), r"with init, predict and update \(it lacks predict\) .got"),
+    ("predict", (0.0, ()), r"has the methods predict .got"),
     ("", 0.0, "update: .*got float32"),
     ("", (0.0, (), ()), "update: .*got float32"),
 ])  # fmt: skip

@@ -94,14 +94,15 @@ def entries_of(kinds: tuple[Any, ...]) -> dict[str, Entry]:
     def fits(entry: Entry, kind: Any) -> bool:
         made = entry.product
         if isinstance(kind, type):
-            protocol = getattr(kind, "_is_protocol", False)
-            return made is not None and (_satisfies(made, kind) if protocol else issubclass(made, kind))
+            return made is not None and _satisfies(made, kind)
         return entry.kind == kind or (made is not None and kind == f"`{made.__name__}`")
 
     return {name: entry for name, entry in catalogue().items() if any(fits(entry, kind) for kind in kinds)}
 
 
 def _satisfies(product: type, protocol: type) -> bool:
+    if not getattr(protocol, "_is_protocol", False):
+        return issubclass(product, protocol)
     fields = getattr(product, "__dataclass_fields__", {})
     return all(hasattr(product, name) or name in fields for name in members_of(protocol))
 

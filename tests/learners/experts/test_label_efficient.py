@@ -13,7 +13,7 @@ from full_rounds import played
 import jaxonline as jo
 from jaxonline import bounds, verify
 from jaxonline.feedback import OnRequestOracle
-from jaxonline.game import history
+from jaxonline.game import binding
 from jaxonline.learners import EWA, Doubling, Hedge, LabelEfficientHedge
 
 pytestmark = pytest.mark.fast_compile
@@ -103,6 +103,6 @@ def test_second_run_of_doubling_compiles_nothing():
     game = jo.Game(rows, jo.FullInformation(), loss=jo.losses.ExpectedLoss())
     learner = Doubling(hedge_for)
     jo.play(game, learner, KEY, 20)
-    before = history._play._cache_size()
+    before = binding._play._cache_size()
     jo.play(game, Doubling(hedge_for), jax.random.key(1), 20)
-    assert history._play._cache_size() == before
+    assert binding._play._cache_size() == before

@@ -162,16 +162,15 @@ def run_loop(loop: Loop, rounds: list[Seen]) -> tuple[np.ndarray, np.ndarray]:
 def open_oracles(feedback, key, X, y, y_hat):
     """Copies [T, 4, d] and labels [T] of a run with these predictions, from the oracles that the referee opens."""
     oracle_key = jo.game.stream_keys(key).oracle
-    adaptive = is_adaptive(feedback)
 
     def one(state, seen):
         t, x, y, y_hat = seen
-        oracle = jo.game.open_oracle(feedback, jax.random.fold_in(oracle_key, t), t, x, y, y_hat, state)
+        oracle = feedback.open(jax.random.fold_in(oracle_key, t), t, x, y, y_hat, state)
         drawn = jnp.stack([oracle.copy(j) for j in range(4)]), oracle.label()
-        return feedback.observe(key, state, t, x, y, y_hat) if adaptive else state, drawn
+        return feedback.observe(key, state, t, x, y, y_hat), drawn
 
     specs = jo.game.Specs(jax.typeof(X[0]), jax.typeof(y[0]))
-    state = feedback.init(jax.random.fold_in(oracle_key, 0), specs, jax.typeof(y_hat[0])) if adaptive else ()
+    state = feedback.init(jax.random.fold_in(oracle_key, 0), specs, jax.typeof(y_hat[0]))
     return jax.lax.scan(one, state, (jnp.arange(1, len(y) + 1, dtype=jnp.int32), X, y, y_hat))[1]
 
 

@@ -23,7 +23,7 @@ from jaxonline import verify
 from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric, minimum_variance
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
-from jaxonline.game import Specs, open_oracle, stream_keys
+from jaxonline.game import Specs, stream_keys
 from jaxonline.kernels import Gaussian, Inhomogeneous, PowerSeries
 from jaxonline.learners import NoisyKernel, Storage
 from jaxonline.losses import Exponential, SmoothedAbsolute, SmoothedHinge, Squared
@@ -86,7 +86,7 @@ def states_of(learner, X, y):
 
     def step(state, seen):
         t, x, y = seen
-        oracle = open_oracle(CHANNEL, jax.random.fold_in(keys.oracle, t), t, x, y, y)
+        oracle = CHANNEL.open(jax.random.fold_in(keys.oracle, t), t, x, y, y)
         key = jax.random.fold_in(jax.random.fold_in(keys.learner, t), 1)
         return learner.update(key, state, oracle)[0], state
 
@@ -136,7 +136,7 @@ def estimate(learner, state, x, y, period, key):
     """g~ <Psi~, Psi(z)> at every point z, from an update of w with step size 1."""
     learner_key, oracle_key = jax.random.split(key)
     learner = NoisyKernel(learner.feature_map, learner.gradient_length, 1.0, None, learner.storage)
-    oracle = Repeating(open_oracle(CHANNEL, oracle_key, jnp.int32(1), x, y, y), period)
+    oracle = Repeating(CHANNEL.open(oracle_key, jnp.int32(1), x, y, y), period)
     after, info = learner.update(learner_key, state, oracle)
     points = jnp.asarray(POINTS, x.dtype)
     before, later = (jax.vmap(lambda z, w=w: learner.predict(key, w, z))(points) for w in (state, after))
