@@ -13,7 +13,7 @@ from tiers import some
 import jaxonline as jo
 from benchmarks.papers.claims.noise import PrintedKnownCovariance
 from jaxonline.estimators import KnownCovariance
-from jaxonline.game import Feedback, Learner, Specs, bind
+from jaxonline.game import Feedback, Specs, bind
 from jaxonline.learners import Doubling, MultiKernel, SurrogateKernel, Truncated, WithFeatures
 from jaxonline.parameters.struct import cast_leaves
 
@@ -73,13 +73,16 @@ def same(one: Any, other: Any) -> bool:
     return structure == other_structure and all(map(np.array_equal, leaves, others))
 
 
+FACTS = ("loss", "loss_range", "capacity_hint")
+
+
 def dropped(wrapped: Any, learner: Any, own: dict[str, Any] | None = None) -> list[str]:
-    """Return the traits and optional methods of a learner that its wrapper does not forward."""
-    traits = learner._replace(**own or {})
-    names = [name for name in traits._fields if not same(getattr(wrapped.traits, name), getattr(traits, name))]
+    """Return the facts and optional methods of a learner that its wrapper does not forward."""
+    facts = {name: getattr(learner, name) for name in FACTS if hasattr(learner, name)} | (own or {})
+    names = [name for name, fact in facts.items() if not same(getattr(wrapped, name, None), fact)]
     risks = [item.overflow_probability(1) for item in (wrapped, learner)]
     names += ["overflow_probability"] * (risks[0] != risks[1])
-    feedbacks = Feedback(True, label_noise=jo.noise.gaussian(1.0)), Feedback()
+    feedbacks = jo.NoisyCopies(jo.noise.gaussian(1.0), jo.noise.gaussian(1.0)), jo.FullInformation()
     for feedback in feedbacks:
         errors = [_raises(item, feedback) for item in (wrapped, learner)]
         names += ["check_feedback"] * (errors[0] != errors[1])
@@ -116,7 +119,6 @@ class Probe(jo.Learner):
 
     loss = jo.losses.Absolute()
     loss_range = (0.0, 2.0)
-    label_range = (-1.0, 1.0)
     capacity_hint = "ask for less"
 
     def init(self, key, specs):
@@ -182,7 +184,7 @@ class Forgetful(jo.Learner):
 
 def test_wrapper_that_forwards_nothing_is_detected():
     optional = ["overflow_probability", "check_feedback", "weights"]
-    assert dropped(Forgetful(Probe()), Probe()) == [*LearnerTraits._fields, *optional]
+    assert dropped(Forgetful(Probe()), Probe()) == [*FACTS, *optional]
     learners = {name: make().learner for name, make in LEARNERS.items()}
     detected = {name for name, learner in learners.items() if dropped(Forgetful(learner), learner)}
     assert detected >= {
@@ -230,19 +232,9 @@ def test_assumptions_of_a_wrapped_learner_are_checked():
             jo.simulate(jo.Game(rows, noisy), jo.sweep([wrap(Probe())]), n_runs=2, n_rounds=2)
 
 
-def test_traits_of_feedbacks_have_copies_and_noise():
+def test_facts_of_feedbacks_have_copies_and_noise():
     distributions = jo.noise.gaussian(0.1), jo.noise.laplace(0.2)
-    assert jo.NoisyCopies(*distributions).traits == Feedback(True, *distributions)
-    assert jo.FullInformation().traits == Feedback()
-    assert object().init(None, None, None) == ()
-
-
-class Broken(Learner):
-    """A learner with traits of a wrong type."""
-
-    traits: Any = ()
-
-
-def test_traits_of_a_wrong_type_raise_a_type_error():
-    with pytest.raises(TypeError, match=r"Broken.traits.*LearnerTraits"):
-        traits_of(Broken(), LearnerTraits)
+    copies, full = jo.NoisyCopies(*distributions), jo.FullInformation()
+    assert (copies.makes_copies, copies.noise, copies.label_noise) == (True, *distributions)
+    assert (full.makes_copies, full.noise, full.label_noise, full.max_delay) == (False, None, None, 0)
+    assert full.init(None, None, None) == ()
