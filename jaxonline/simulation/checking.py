@@ -11,7 +11,7 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from jaxonline.game import Available, Game, check_rounds, same_loss, warn_about_loss_mismatch
+from jaxonline.game import Available, Entrant, Game, Learner, check_rounds, same_loss, warn_about_loss_mismatch
 from jaxonline.game.defaults import FeedbackDefaults, method_of
 from jaxonline.game.protocols import Comparator, HindsightComparator
 from jaxonline.game.specs import format_spec
@@ -27,7 +27,7 @@ from jaxonline.simulation.precision import Precision
 from jaxonline.simulation.progress import Progress, check_progress
 from jaxonline.simulation.recording import check_runs, record_rounds
 from jaxonline.simulation.segments import can_stop
-from jaxonline.simulation.sweeps import Team, as_team, check_unique_names
+from jaxonline.simulation.sweeps import Sweep, Team, as_team, check_unique_names
 from jaxonline.simulation.until_decided import UntilDecided
 from jaxonline.store.checkpoints import Checkpoint
 
@@ -167,6 +167,9 @@ def teams_of(game: Game, learners: Any, mesh: Mesh) -> tuple[Team, ...]:
             "learners",
             "must be a learner or a dictionary of learners by name (got a list); name the learners, or use jo.sweep",
         )
+    if not isinstance(learners, Mapping | Learner | Entrant | Sweep):
+        wanted = "a learner, with init, predict and update, or a dictionary of learners by name"
+        check.instance("learners", learners, False, wanted)
     named = dict(learners) if isinstance(learners, Mapping) else {"learner": learners}
     if not named:
         raise ArgumentError("learners", "must have at least one learner (got none)")
