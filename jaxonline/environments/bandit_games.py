@@ -352,6 +352,12 @@ def bandit_game(
     """
     if std is not None and starts is not None:
         raise ArgumentError("starts", "must be None if std is given, as arms that switch are Bernoulli arms (got both)")
+    if starts is not None:
+        check.finite_array("starts", starts, ndim=1)
+        if np.ndim(means) == 1:
+            raise ArgumentError(
+                "starts", "must be None if means are a vector; with starts, give one row for each segment"
+            )
     _check_means(means, rewards, std, starts)
     if starts is not None:
         arms: Any = SwitchingArms(means, starts)

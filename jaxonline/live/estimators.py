@@ -95,7 +95,10 @@ class OnlineEstimator(BaseEstimator):
     def _begin(self, default: Any, number: int) -> None:
         """Create live learners, each with its own key."""
         check.flag("fit_intercept", self.fit_intercept)
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        state = self.random_state
+        valid = state is None or (isinstance(state, np.random.RandomState | int) and not isinstance(state, bool))
+        check.instance("random_state", state, valid, "a seed, a RandomState or None")
+        seed = check_random_state(state).randint(np.iinfo(np.int32).max)
         learner = self._fitted_learner = default if self.learner is None else self.learner
         with jax.enable_x64(True):
             keys = [jax.random.fold_in(jax.random.key(seed), i) for i in range(number)]

@@ -102,7 +102,9 @@ class Live:
         self._outcome = inputs.to_shape("outcome", outcome)
         self._entrant = as_entrant(
             Game(no_arrivals(self._specs((0,))), FullInformation()),
-            learner if isinstance(learner, WithFeedback) else WithFeedback(learner, feedback or FullInformation()),
+            learner
+            if isinstance(learner, WithFeedback)
+            else WithFeedback(learner, FullInformation() if feedback is None else feedback),
         )
         self._loss = loss if loss is None else check.instance("loss", loss, callable(loss), "a loss")
         run_key = check.as_key("key", key)

@@ -103,7 +103,8 @@ class RiverClassifier(BaseClassifier):
         self.learner, self.feedback, self.classes = learner, feedback, classes
         self.n_features, self.fit_intercept, self.seed = n_features, fit_intercept, seed
         self._labels = list(check.sequence("classes", classes, "label"))
-        if len(self._labels) < 2 or len(set(self._labels)) < len(self._labels):
+        check.instance("classes", classes, all(isinstance(each, Hashable) for each in self._labels), "a list of labels")
+        if None in self._labels or len(self._labels) < 2 or len(set(self._labels)) < len(self._labels):
             raise ArgumentError("classes", f"must be at least two different labels (got {check.quote(classes)})")
         self._played = PassiveAggressive() if learner is None else learner
         number = len(self._labels) if self._multiclass else 1

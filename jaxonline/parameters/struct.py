@@ -52,6 +52,11 @@ def static(
         >>> jax.tree.leaves(Power(3.0))
         [3.0]
     """
+    check.flag("init", init)
+    if kw_only is not dataclasses.MISSING:
+        check.flag("kw_only", kw_only)
+    if default_factory is not dataclasses.MISSING:
+        check.instance("default_factory", default_factory, callable(default_factory), "a function without arguments")
     options: dict[str, Any] = {"default": default, "default_factory": default_factory, "kw_only": kw_only}
     return dataclasses.field(init=init, metadata={"static": True}, **options)
 

@@ -11,7 +11,7 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from jaxonline.game import Game, check_rounds, same_loss, warn_about_loss_mismatch
+from jaxonline.game import Game, Learner, WithFeedback, check_rounds, same_loss, warn_about_loss_mismatch
 from jaxonline.game.roles import Comparator, HindsightComparator
 from jaxonline.game.round import format_spec
 from jaxonline.parameters import check
@@ -26,7 +26,7 @@ from jaxonline.simulation.precision import Precision
 from jaxonline.simulation.progress import Progress, check_progress
 from jaxonline.simulation.recording import check_runs, record_rounds
 from jaxonline.simulation.segments import can_stop
-from jaxonline.simulation.sweeps import Team, as_team, check_unique_names
+from jaxonline.simulation.sweeps import Sweep, Team, as_team, check_unique_names
 from jaxonline.simulation.until_decided import UntilDecided
 from jaxonline.store.checkpoints import Checkpoint
 
@@ -158,6 +158,9 @@ def teams_of(game: Game, learners: Any, mesh: Mesh) -> tuple[Team, ...]:
             "learners",
             "must be a learner or a dictionary of learners by name (got a list); name the learners, or use jo.sweep",
         )
+    if not isinstance(learners, Mapping | Learner | WithFeedback | Sweep):
+        wanted = "a learner, with init, predict and update, or a dictionary of learners by name"
+        check.instance("learners", learners, False, wanted)
     named = dict(learners) if isinstance(learners, Mapping) else {"learner": learners}
     if not named:
         raise ArgumentError("learners", "must have at least one learner (got none)")

@@ -14,6 +14,7 @@ from jaxonline.parameters.short_repr import short_repr
 from jaxonline.results import Result, Standings
 from jaxonline.results.statistics.intervals import ConfidenceInterval, check_interval
 from jaxonline.simulation import Checkpoint
+from jaxonline.simulation.checking import check_comparator_type
 from jaxonline.simulation.cluster import Cluster
 from jaxonline.simulation.options import RecordedRunOptions
 from jaxonline.simulation.progress import Progress
@@ -44,6 +45,8 @@ class Task:
 
     def __post_init__(self) -> None:
         check.instance("game", self.game, Game, "a Game")
+        if self.comparator is not None:
+            check_comparator_type(self.comparator)
         if self.n_rounds is not None:
             check.count("n_rounds", self.n_rounds)
 

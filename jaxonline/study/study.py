@@ -73,6 +73,8 @@ class Context:
                 check.instance(name, value, isinstance(value, kinds), "a folder")
         if self.mesh is not None:
             check_mesh(self.mesh)
+        if self.cluster is not None:
+            check.instance("cluster", self.cluster, callable(getattr(self.cluster, "submit", None)), "a client of Dask")
         check_progress(self.progress)
 
     def simulate(

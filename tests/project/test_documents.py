@@ -216,7 +216,7 @@ def test_invalid_commands_are_detected():
     suite = "python -m benchmarks.suites textbook-bandits"
     assert complaint(f"{suite} --runs 1") == "runs: must be at least 2 (got 1)"
     assert "no such option" in complaint(f"{suite} --round 3").lower()
-    assert "did you mean 'reproduce variance'" in complaint("python -m benchmarks.papers reproduce varance")
+    assert "did you mean 'reproduce variance'" in complaint("python -m benchmarks.papers reproduce varianc")
     assert complaint("make tests") == "no target tests"
     assert complaint("python -m benchmarks.speed") == "no module benchmarks.speed"
     assert complaint("python -m benchmarks.papers reproduce variance --noise-variance 0").startswith("noise_variance: ")

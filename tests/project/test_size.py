@@ -14,6 +14,8 @@ BUDGETS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["jaxonlin
 
 def test_no_package_is_larger_than_its_budget():
     sizes = package_sizes(ROOT / "jaxonline")
+    papers = package_sizes(ROOT / "benchmarks" / "papers").values()
+    sizes["papers"] = Size(*map(sum, zip(*papers, strict=True)))
     assert sizes.keys() == BUDGETS.keys(), "each package has a budget"
     too_large = {
         name: size for name, size in sizes.items() if size.lines > BUDGETS[name][0] or size.modules > BUDGETS[name][1]
