@@ -54,8 +54,9 @@ def static(
     check.flag("init", init)
     if kw_only is not dataclasses.MISSING:
         check.flag("kw_only", kw_only)
-    if default_factory is not dataclasses.MISSING:
-        check.instance("default_factory", default_factory, callable(default_factory), "a function without arguments")
+    if not (default_factory is dataclasses.MISSING or callable(default_factory)):
+        problem = f"must be a function without arguments (got {check.quote(default_factory)})"
+        raise ArgumentTypeError("default_factory", problem)
     options: dict[str, Any] = {"default": default, "default_factory": default_factory, "kw_only": kw_only}
     return dataclasses.field(init=init, metadata={"static": True}, **options)
 

@@ -11,7 +11,7 @@ import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from jaxonline.game import Available, Entrant, Game, Learner, check_rounds, same_loss, warn_about_loss_mismatch
+from jaxonline.game import Available, Entrant, Game, check_rounds, same_loss, warn_about_loss_mismatch
 from jaxonline.game.defaults import FeedbackDefaults, method_of
 from jaxonline.game.protocols import Comparator, HindsightComparator
 from jaxonline.game.specs import format_spec
@@ -167,7 +167,8 @@ def teams_of(game: Game, learners: Any, mesh: Mesh) -> tuple[Team, ...]:
             "learners",
             "must be a learner or a dictionary of learners by name (got a list); name the learners, or use jo.sweep",
         )
-    if not isinstance(learners, Mapping | Learner | Entrant | Sweep):
+    methods = any(hasattr(learners, name) for name in ("init", "predict", "update"))  # then `as_team` names the others
+    if not (methods or isinstance(learners, Mapping | Entrant | Sweep)):
         wanted = "a learner, with init, predict and update, or a dictionary of learners by name"
         check.instance("learners", learners, False, wanted)
     named = dict(learners) if isinstance(learners, Mapping) else {"learner": learners}
