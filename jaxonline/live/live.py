@@ -47,8 +47,8 @@ class Live:
 
     `predict(x)` is the first half of a round of the game, `update(x, y)` the second; both run the same compiled
     program, which all learners of one structure share. On a CPU, the numbers equal those of `jo.play` with the same key
-    on the same `DataStream`, bit for bit. (An environment that draws its instances is compiled into one program with
-    the learner, and the last bits may differ.)
+    on the same `DataStream`, bit for bit; with jax 0.12, those of AER in float64 may differ in the last digit. (An
+    environment that draws its instances is compiled into one program with the learner, and the last bits may differ.)
 
     The feedback decides which information the learner may query about your data. `FullInformation` shows the instance
     and the outcome. Any other feedback is simulated: `NoisyCopies` adds noise to your clean instance, `Attributes`

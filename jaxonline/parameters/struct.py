@@ -55,8 +55,10 @@ def static(
     check.flag("init", init)
     if kw_only is not dataclasses.MISSING:
         check.flag("kw_only", kw_only)
-    if default_factory is not dataclasses.MISSING:
-        check.instance("default_factory", default_factory, callable(default_factory), "a function without arguments")
+    given = default_factory is not dataclasses.MISSING
+    if given and (not callable(default_factory) or default is not dataclasses.MISSING):
+        wanted = "must be a function without arguments, given instead of `default`"
+        raise ArgumentTypeError("default_factory", f"{wanted} (got {check.quote(default_factory)})")
     options: dict[str, Any] = {"default": default, "default_factory": default_factory, "kw_only": kw_only}
     return dataclasses.field(init=init, metadata={"static": True}, **options)
 

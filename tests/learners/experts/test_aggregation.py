@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from combiners import predictions_of
+from expert_games import game_of_experts
 from tiers import some
 
 import jaxonline as jo
@@ -29,13 +30,6 @@ RULES = {
     "vaw": VAW(),
     "ridge": VAW(forward=False),
 }
-
-
-def game_of_experts(T=T, K=7, seed=0):
-    rng = np.random.default_rng(seed)
-    y = np.clip(0.5 + 0.3 * np.sin(np.arange(T) / 9) + 0.1 * rng.normal(size=T), 0, 1)
-    noise = rng.uniform(0.02, 0.5, size=K)
-    return np.clip(y[:, None] + noise * rng.normal(size=(T, K)), 0, 1), y
 
 
 # ---------------------------------------------------------------------------------------------------------------------
