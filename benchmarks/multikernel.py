@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks._workload import Workload, command, is_installed
 from benchmarks.papers.engines.kernels import expert_forecasts
-from jaxonline.estimators.dictionary import Dictionary
+from jaxonline.estimators.fourier import Dictionary
 
 N, M, D, T = 76, 100, 5, 640
 

@@ -31,7 +31,7 @@ from benchmarks._workload import Workload, command, is_installed
 from benchmarks.noisy_kernel_numpy import SETTINGS, Outcome, problem, run, run_ahead, run_tensor
 from benchmarks.noisy_kernel_rounds import run_rounds
 from jaxonline.estimators import GaussianFeatureMap, Geometric, GradientLength, minimum_variance
-from jaxonline.learners.kernels.noisy_kernel import NoisyKernel, Storage
+from jaxonline.learners.kernels.noisy import NoisyKernel, Storage
 
 ROUNDS, RUNS = 500, 1024
 ONE_THREAD = {

@@ -23,7 +23,7 @@ from benchmarks.papers.claims.noise import gradient_sample
 from benchmarks.papers.claims.series import MEAN, SPREAD, P, noisy_number
 from jaxonline import verify
 from jaxonline.estimators import AttributeGradient, Geometric, SeriesEstimator, TwoCopies
-from jaxonline.estimators.series_moments import exact_second_moment
+from jaxonline.estimators.series import exact_second_moment
 from jaxonline.feedback import NoisyCopies
 from jaxonline.feedback.noise import gaussian
 from jaxonline.losses import Exponential

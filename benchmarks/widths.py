@@ -21,7 +21,7 @@ import jaxonline as jo
 from benchmarks.kernels import kernels_per_round
 from benchmarks.noisy_kernel import SETTINGS, problem
 from benchmarks.noisy_kernel import learner as noisy_kernel_learner
-from jaxonline.estimators.dictionary import Dictionary
+from jaxonline.estimators.fourier import Dictionary
 from jaxonline.parameters.struct import cast_leaves
 from jaxonline.simulation.blocks import MAX_CPU_WIDTH, default_mesh, default_width
 from jaxonline.simulation.measures import with_defaults

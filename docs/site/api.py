@@ -1,6 +1,6 @@
 """Pages of the API: one for each package, with its public names, their docstrings and their signatures in the source.
 
-Public are the names that a package exports in `__all__`, and the names of the modules that `jaxonline` exports. The
+Public are the names that a package exports, and the names of the modules that `jaxonline` exports. The
 names of `jo.*` have a separate page. A public name without a docstring raises an error.
 """
 
@@ -18,7 +18,7 @@ import tasks
 from docstrings import first_sentence, to_markdown
 
 import jaxonline
-from jaxonline.parameters.signatures import parameters_of
+from jaxonline.parameters.signatures import exported_names, parameters_of
 
 HIDDEN = ("jaxonline.cli", "jaxonline.__main__")
 FACADE = "jaxonline"
@@ -62,6 +62,12 @@ def home(module: str) -> str:
     return module if module in packages() else module.rpartition(".")[0]
 
 
+def exported_by(module: str) -> list[str]:
+    """Return the names that a package exports; a module exports none."""
+    room = importlib.import_module(module)
+    return exported_names(room) if hasattr(room, "__path__") else []
+
+
 def own_names(module: str) -> dict[str, Any]:
     """Return the public classes and functions that a module defines."""
     names = vars(importlib.import_module(module)).items()
@@ -76,12 +82,12 @@ def own_names(module: str) -> dict[str, Any]:
 
 @functools.cache
 def entries() -> dict[int, Entry]:
-    """Return every public name by the id of its value, shown where `__all__` exports it or where it is defined."""
+    """Return every public name by the id of its value, shown where a package exports it or where it is defined."""
     by_id = {}
     for module in modules():
         for name, value in own_names(module).items():
             exported = [p for p in _above(module) if getattr(importlib.import_module(p), name, None) is value]
-            exported = [p for p in exported if name in getattr(importlib.import_module(p), "__all__", ())]
+            exported = [p for p in exported if name in exported_by(p)]
             by_id[id(value)] = Entry(exported[0] if exported else module, module, name, value)
     for name in jaxonline.__all__:  # public names that private modules define
         value = getattr(jaxonline, name)
@@ -91,14 +97,14 @@ def entries() -> dict[int, Entry]:
 
 
 def is_public(entry: Entry) -> bool:
-    """Return whether `__all__` of a package has a name, or `jaxonline` exports it, or a module that has it."""
-    if entry.name in getattr(importlib.import_module(entry.shown), "__all__", ()):
+    """Return whether a package exports a name, or `jaxonline` exports it, or a module that has it."""
+    if entry.name in exported_by(entry.shown):
         return True
     exported = [getattr(jaxonline, name) for name in jaxonline.__all__]
-    modules_without_all = [m for m in exported if isinstance(m, types.ModuleType) and not hasattr(m, "__all__")]
+    plain_modules = [m for m in exported if isinstance(m, types.ModuleType) and not hasattr(m, "__path__")]
     return any(value is entry.value for value in exported) or any(
         getattr(module, entry.name, None) is entry.value and entry.module.startswith(module.__name__)
-        for module in modules_without_all
+        for module in plain_modules
     )
 
 
@@ -267,7 +273,7 @@ def _names() -> dict[str, str]:
 def _linker(module: str) -> Any:
     """Return the function that links names in backticks in a docstring of a module."""
     room = importlib.import_module(module)
-    public = own_names(module) | {name: getattr(room, name) for name in getattr(room, "__all__", ())}
+    public = own_names(module) | {name: getattr(room, name) for name in exported_by(module)}
     local = {name: entries()[id(value)].full for name, value in public.items() if id(value) in entries()}
     below = [other for other in documented_modules() if other.startswith(f"{module}.")]
 

@@ -4,7 +4,29 @@ import types
 
 import jaxonline
 
-TASKS = jaxonline._NAMES_BY_TASK  # also the source of `help(jaxonline)`
+TASKS = {
+    "Define a game": ("Game", "bandit_game", "WithFeedback", "play"),
+    "Choose the feedback": (
+        "FullInformation", "Bandit", "SemiBandit", "Duel", "LossOfMove", "OnRequest", "Delayed", "NoisyCopies",
+        "Replicates", "AdversarialCopies", "Attributes",
+    ),
+    "Choose a learner and its steps": ("GradientLearner", "InverseSqrt", "Constant", "Schedule"),
+    "Choose the comparator of the regret": (
+        "BestArm", "BestSegments", "BestSet", "CondorcetWinner", "L2Ball", "RKHSBall",
+    ),
+    "Simulate": ("simulate", "sweep", "tune", "Range", "Precision", "UntilDecided", "Checkpoint"),
+    "Measure": (
+        "Pulls", "Switches", "Mistakes", "Unanswered", "OfInfo", "SimpleRegret", "WrongRecommendation",
+        "StoppingRound", "Coverage", "CoverageError",
+    ),
+    "Read and save a result": ("Result", "load_result", "cite"),
+    "Compare in many games, run studies": ("benchmark", "Task", "Comparison", "Study", "Context", "load_study_file"),
+    "Learn from live data": ("Live",),
+    "Use scikit-learn, river or gymnasium": (
+        "OnlineRegressor", "OnlineClassifier", "RiverRegressor", "RiverClassifier", "BanditEnv", "play_env",
+    ),
+    "Write a learner": ("Learner", "Environment", "Feedback", "Oracle", "struct", "static", "replace"),
+}  # fmt: skip
 OTHER = "Other names"  # of names in no list
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.papers.claims.places import defining_file
 from jaxonline import bounds, learners
-from jaxonline.parameters.signatures import parameters_of
+from jaxonline.parameters.signatures import exported_names, parameters_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE, MEASURED = ROOT / "docs" / "which-learner.md", ROOT / "benchmarks" / "results" / "suites.json"
@@ -98,7 +98,7 @@ WRAPPERS = ("Doubling", "Truncated", "WithFeatures")
 def other_rows() -> tuple[Row, ...]:
     """Return the learners of the package that are in no group and are no wrappers."""
     named = {row.name.partition(".")[0] for group in GROUPS for row in group.rows} | set(WRAPPERS)
-    classes = {name: getattr(learners, name) for name in learners.__all__}
+    classes = {name: getattr(learners, name) for name in exported_names(learners)}
     return tuple(
         Row(name)
         for name, value in classes.items()

@@ -9,7 +9,7 @@ for their algorithm AELR, exponentiated gradient with clipped gradients.
 import math
 
 from jaxonline.bounds.regret_bound import OBLIVIOUS, RegretBound, assumes, gradient_descent
-from jaxonline.estimators.index_sampling import EvenCount
+from jaxonline.estimators.attributes import EvenCount
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.signatures import validate_arguments

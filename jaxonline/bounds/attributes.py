@@ -21,7 +21,7 @@ from jaxonline.bounds.regret_bound import (
     gradient_descent,
     with_assumptions,
 )
-from jaxonline.estimators.index_sampling import EvenCount
+from jaxonline.estimators.attributes import EvenCount
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError

@@ -9,11 +9,11 @@ import numpy as np
 from jaxtyping import Float
 
 from jaxonline.bounds.regret_bound import OBLIVIOUS, RegretBound, assumes, gradient_descent
-from jaxonline.estimators.count_distributions import Geometric
+from jaxonline.estimators.counts import Geometric
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
-from jaxonline.estimators.paired_feature_maps import PairedFeatureMap
-from jaxonline.estimators.series_moments import lemma1_bound
+from jaxonline.estimators.noisy_features import PairedFeatureMap
+from jaxonline.estimators.series import lemma1_bound
 from jaxonline.estimators.surrogates import lemma7_bound
 from jaxonline.kernels import DotProductKernel, Gaussian
 from jaxonline.losses.series import AnySeriesLoss

@@ -19,7 +19,7 @@ from jaxonline.comparators.linear import (
     loss_terms,
     minimise,
 )
-from jaxonline.kernels.base import AnyKernel, Kernel
+from jaxonline.kernels.dot_product import AnyKernel, Kernel
 from jaxonline.losses import Loss, Squared, ZeroOne
 from jaxonline.losses.base import as_loss, check_outcomes
 from jaxonline.parameters import check

@@ -1,8 +1,10 @@
 """Real data sets: a catalogue of named sets, fetched once or read from local files."""
 
-from jaxonline.datasets.catalogue import DataSet, ar4, canonical_name, diabetes
-from jaxonline.datasets.digits import mnist
-from jaxonline.datasets.fetch import checksum
-from jaxonline.datasets.loading import is_local, load
-
-__all__ = ["DataSet", "ar4", "canonical_name", "checksum", "diabetes", "is_local", "load", "mnist"]
+from jaxonline.datasets.catalogue import DataSet as DataSet
+from jaxonline.datasets.catalogue import ar4 as ar4
+from jaxonline.datasets.catalogue import canonical_name as canonical_name
+from jaxonline.datasets.catalogue import diabetes as diabetes
+from jaxonline.datasets.digits import mnist as mnist
+from jaxonline.datasets.fetch import checksum as checksum
+from jaxonline.datasets.loading import is_local as is_local
+from jaxonline.datasets.loading import load as load

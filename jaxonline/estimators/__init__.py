@@ -9,54 +9,26 @@
 * `index_sampling` draws the coordinates to observe.
 """
 
-from jaxonline.estimators.attribute_pairs import AttributePairs
-from jaxonline.estimators.attributes import AttributeGradient
-from jaxonline.estimators.count_distributions import (
-    FiniteDistribution,
-    Geometric,
-    cost_aware,
-    limit_counts,
-    minimum_variance,
-)
-from jaxonline.estimators.count_protocol import CountDistribution
-from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
-from jaxonline.estimators.fourier import FourierFeatures
-from jaxonline.estimators.gradient_length import GradientLength
-from jaxonline.estimators.gradients import (
-    FullGradient,
-    KnownCovariance,
-    MeanOfCopies,
-    NaiveCopy,
-    PairsOfCopies,
-    Regularised,
-    TwoCopies,
-)
-from jaxonline.estimators.optimal_feature_maps import best_feature_map
-from jaxonline.estimators.series import SeriesEstimator
-from jaxonline.estimators.surrogates import Surrogate, radial_surrogate
-
-__all__ = [
-    "AttributeGradient",
-    "AttributePairs",
-    "CountDistribution",
-    "DotProductFeatureMap",
-    "FiniteDistribution",
-    "FourierFeatures",
-    "FullGradient",
-    "GaussianFeatureMap",
-    "Geometric",
-    "GradientLength",
-    "KnownCovariance",
-    "MeanOfCopies",
-    "NaiveCopy",
-    "PairsOfCopies",
-    "Regularised",
-    "SeriesEstimator",
-    "Surrogate",
-    "TwoCopies",
-    "best_feature_map",
-    "cost_aware",
-    "limit_counts",
-    "minimum_variance",
-    "radial_surrogate",
-]
+from jaxonline.estimators.attributes import AttributeGradient as AttributeGradient
+from jaxonline.estimators.attributes import AttributePairs as AttributePairs
+from jaxonline.estimators.counts import CountDistribution as CountDistribution
+from jaxonline.estimators.counts import FiniteDistribution as FiniteDistribution
+from jaxonline.estimators.counts import Geometric as Geometric
+from jaxonline.estimators.counts import cost_aware as cost_aware
+from jaxonline.estimators.counts import limit_counts as limit_counts
+from jaxonline.estimators.counts import minimum_variance as minimum_variance
+from jaxonline.estimators.feature_maps import DotProductFeatureMap as DotProductFeatureMap
+from jaxonline.estimators.feature_maps import GaussianFeatureMap as GaussianFeatureMap
+from jaxonline.estimators.fourier import FourierFeatures as FourierFeatures
+from jaxonline.estimators.gradient_length import GradientLength as GradientLength
+from jaxonline.estimators.gradients import FullGradient as FullGradient
+from jaxonline.estimators.gradients import KnownCovariance as KnownCovariance
+from jaxonline.estimators.gradients import MeanOfCopies as MeanOfCopies
+from jaxonline.estimators.gradients import NaiveCopy as NaiveCopy
+from jaxonline.estimators.gradients import PairsOfCopies as PairsOfCopies
+from jaxonline.estimators.gradients import Regularised as Regularised
+from jaxonline.estimators.gradients import TwoCopies as TwoCopies
+from jaxonline.estimators.optimal_feature_maps import best_feature_map as best_feature_map
+from jaxonline.estimators.series import SeriesEstimator as SeriesEstimator
+from jaxonline.estimators.surrogates import Surrogate as Surrogate
+from jaxonline.estimators.surrogates import radial_surrogate as radial_surrogate

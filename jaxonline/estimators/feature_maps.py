@@ -1,20 +1,4 @@
-"""Unbiased estimators of an RKHS feature map Psi(x), from a random number of noisy copies of x.
-
-Psi(x) is a sum over n of n-fold tensor products. An estimate Psi~ is a number times x~(1) (x) ... (x) x~(n) and is
-stored as that number and the n copies (`NoisyFeature`). Inner products of estimates are products of inner products in
-R^d (`prod`, `prod_clean`).
-
-    counts = feature_map.sample_counts(key)          # Map_Estimate in three steps, for a learner with an oracle,
-    copies = oracle.copies(0, capacity, feature_map.queries(counts))
-    psi = feature_map.assemble(counts, copies)
-    psi = feature_map.estimate(key, draw, capacity)  # or in one step, where draw(key) is a noisy copy
-
-The number of copies is random and `capacity` caps it. Above the cap the estimate is 0 and has `overflow` set. The
-probability of this overflow (`overflow_probability`) and the resulting bias (`bias`) depend on the capacity.
-
-Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), section 5.2 and
-appendix B (Subroutines 2 to 7, Lemmas 3 to 6), with errata E6 and E7.
-"""
+"""Unbiased estimates of the feature vectors of kernels from noisy copies."""
 
 import functools
 import math
@@ -26,16 +10,19 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 from scipy import special
 
-from jaxonline.estimators.count_protocol import AnyCountDistribution, CountDistribution
-from jaxonline.estimators.feature_moments import (
+from jaxonline.estimators.counts import AnyCountDistribution, CountDistribution
+from jaxonline.estimators.noisy_features import (
+    FeatureMap,
+    NoisyFeature,
+    PairedFeatureMap,
+    PairProduct,
     copy_moments,
     inner_moment,
     log_coefficients,
+    noisy_feature,
     support_mask,
     weighted_series,
 )
-from jaxonline.estimators.noisy_features import FeatureMap, NoisyFeature, PairProduct, noisy_feature, prod
-from jaxonline.estimators.paired_feature_maps import PairedFeatureMap
 from jaxonline.kernels import Gaussian
 from jaxonline.kernels.dot_product import DotProductKernel
 from jaxonline.parameters.citations import cites
@@ -43,7 +30,23 @@ from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Count, NonNegativeFloat, exp, host_float
 
-__all__ = ["DotProductFeatureMap", "FeatureMap", "GaussianFeatureMap", "NoisyFeature", "copy_moments", "prod"]
+# ---------------------------------------------------------------------------------------------------------------------
+# Unbiased estimators of an RKHS feature map Psi(x), from a random number of noisy copies of x.
+#
+# Psi(x) is a sum over n of n-fold tensor products. An estimate Psi~ is a number times x~(1) (x) ... (x) x~(n) and is
+# stored as that number and the n copies (`NoisyFeature`). Inner products of estimates are products of inner products in
+# R^d (`prod`, `prod_clean`).
+#
+#     counts = feature_map.sample_counts(key)          # Map_Estimate in three steps, for a learner with an oracle,
+#     copies = oracle.copies(0, capacity, feature_map.queries(counts))
+#     psi = feature_map.assemble(counts, copies)
+#     psi = feature_map.estimate(key, draw, capacity)  # or in one step, where draw(key) is a noisy copy
+#
+# The number of copies is random and `capacity` caps it. Above the cap the estimate is 0 and has `overflow` set. The
+# probability of this overflow (`overflow_probability`) and the resulting bias (`bias`) depend on the capacity.
+#
+# Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), section 5.2
+# and appendix B (Subroutines 2 to 7, Lemmas 3 to 6), with errata E6 and E7.
 
 
 @cites("cesabianchi2010online")

@@ -25,10 +25,9 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from jaxonline.estimators.count_distributions import AnyLaw
+from jaxonline.estimators.counts import AnyLaw
 from jaxonline.estimators.noisy_features import NoisyFeature
-from jaxonline.estimators.series import SeriesEstimator, SeriesOptions
-from jaxonline.estimators.series_moments import exact_second_moment
+from jaxonline.estimators.series import SeriesEstimator, SeriesOptions, exact_second_moment
 from jaxonline.losses.series import AnySeriesLoss
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.signatures import validate_arguments

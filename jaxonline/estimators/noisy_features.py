@@ -1,8 +1,4 @@
-"""Estimates Psi~ of feature vectors: storage, inner products, and the interface of their estimators.
-
-Weights are stored as logarithms and spread over the factors of a product, so that large n do not overflow. The
-estimators, and the reference to paper A, are in `jaxonline.estimators.feature_maps`.
-"""
+"""What unbiased estimates of feature vectors share: exact moments, stored estimates, and pairs of copies."""
 
 import abc
 import dataclasses
@@ -11,11 +7,111 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
+from scipy import special
 
+from jaxonline.estimators.counts import (
+    CountDistribution,
+    FiniteDistribution,
+    Geometric,
+)
+from jaxonline.feedback.noise import Covariance
+from jaxonline.kernels import DotProductKernel, Kernel
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import Count, as_floating
+from jaxonline.parameters.types import Count, Vector, as_floating, host_float
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Exact moments of noisy copies and of estimates of feature vectors, in float64 on the host.
+
+
+_LOG_RELATIVE_REST = np.log(1e-15)  # of the last quarter of the terms of a series
+_SMALL = 1e-290  # smaller float64 numbers may be inaccurate or 0
+
+
+@validate_arguments
+def copy_moments(x: Vector, covariance: Covariance) -> tuple[float, float]:
+    """Return E |x~|^2 and E <x~, x~'>^2 of independent copies x~, x~' with mean `x` and covariance `covariance`.
+
+    Args:
+        x: the true instance [d].
+        covariance: covariance of the noise: a variance (number), variances [d] or a matrix [d, d].
+
+    Example:
+        >>> from jaxonline.estimators.feature_maps import copy_moments
+        >>> copy_moments([1.0, 0.0], [0.5, 0.25])
+        (1.75, 2.3125)
+    """
+    second = _second_moments(x, covariance)
+    return float(np.trace(second)), float((second**2).sum())
+
+
+def _second_moments(x: Any, covariance: Any) -> np.ndarray:
+    """Return the second moments E x~ x~' [d, d] of a copy x~ with mean x."""
+    x, covariance = np.asarray(x, float), np.asarray(covariance, float)
+    if covariance.ndim < 2:
+        covariance = np.diag(np.broadcast_to(covariance, x.shape))
+    return np.outer(x, x) + covariance
+
+
+@validate_arguments
+def inner_moment(x: Vector, x2: Vector, covariance: Covariance) -> float:
+    """Return the second moment E <x~, x2>^2 of the inner product of a noisy copy x~ of x and a fixed vector x2."""
+    x2 = np.asarray(x2, float)
+    return float(x2 @ _second_moments(x, covariance) @ x2)
+
+
+def log_coefficients(kernel: DotProductKernel, n_terms: int) -> np.ndarray:
+    """Return log beta_n for n = 0 .. n_terms - 1 in float64, even if beta_n underflows (such as 1/200!)."""
+    betas = kernel.coefficients(n_terms)
+    with np.errstate(divide="ignore"):
+        logs = np.log(betas)
+    if kernel.degree is None and (betas < _SMALL).any():
+        with jax.ensure_compile_time_eval(), jax.enable_x64(True):
+            exact = np.asarray(kernel.log_coefficient(jnp.arange(n_terms)), np.float64)
+        logs = np.where(betas < _SMALL, exact, logs)
+    return logs
+
+
+def weighted_series(
+    law: CountDistribution, a: float, series: Callable[[float], float], log_terms: Callable[[np.ndarray], np.ndarray]
+) -> float:
+    """Return sum_n t_n a^n / P(N = n), where `series(a)` = sum t_n a^n and `log_terms(n)` = log t_n."""
+    if isinstance(law, Geometric):
+        p = host_float("p", law.p)
+        return p / (p - 1.0) * series(p * a)
+    if isinstance(law, FiniteDistribution):
+        logs = _log_weighted_terms(law, a, log_terms, len(law.probabilities))
+        return float(np.exp(np.asarray(special.logsumexp(logs))))
+    for n_terms in (256, 1024, 4096):
+        logs = _log_weighted_terms(law, a, log_terms, n_terms)
+        total = np.asarray(special.logsumexp(logs))
+        if special.logsumexp(logs[-len(logs) // 4 :]) < total + _LOG_RELATIVE_REST:
+            return float(np.exp(total))
+    raise ArgumentError("law", "must make the second moment finite, with at most 4,096 terms that matter")
+
+
+def _log_weighted_terms(
+    law: CountDistribution, a: float, log_terms: Callable[[np.ndarray], np.ndarray], n_terms: int
+) -> np.ndarray:
+    """Return ln (t_n a^n / P(N = n)) for the n < `n_terms` with P(N = n) > 0."""
+    n = np.flatnonzero(support_mask(law, n_terms))
+    return log_terms(np.arange(n_terms))[n] + special.xlogy(n, a) - law.log_table(n_terms)[n]
+
+
+def support_mask(law: CountDistribution, n_terms: int) -> np.ndarray:
+    """Return whether P(N = n) > 0, for n = 0 .. n_terms - 1."""
+    return law.log_table(n_terms) > -np.inf
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Estimates Psi~ of feature vectors: storage, inner products, and the interface of their estimators.
+#
+# Weights are stored as logarithms and spread over the factors of a product, so that large n do not overflow. The
+# estimators, and the reference to paper A, are in `jaxonline.estimators.feature_maps`.
+
 
 Counts = Any
 """Numbers of copies: N for a dot-product kernel, the pair (N1, N2) for the Gaussian kernel."""
@@ -35,7 +131,7 @@ class NoisyFeature:
 
     Example:
         >>> import jax.numpy as jnp
-        >>> from jaxonline.estimators.noisy_features import NoisyFeature, prod
+        >>> from jaxonline.estimators.feature_maps import NoisyFeature, prod
         >>> one = jnp.float32(1.0)  # sign 1, e^0, one factor (2, 0)
         >>> psi = NoisyFeature(jnp.int32(1), one, 0 * one, jnp.array([[2.0, 0.0]]), jnp.int32(1), jnp.bool_(False))
         >>> float(prod(psi, psi))
@@ -55,7 +151,7 @@ def prod(psi: NoisyFeature, psi2: NoisyFeature) -> Float[Array, ""]:
 
     Example:
         >>> import jax.numpy as jnp
-        >>> from jaxonline.estimators.noisy_features import NoisyFeature, prod
+        >>> from jaxonline.estimators.feature_maps import NoisyFeature, prod
         >>> one, none = jnp.float32(1.0), jnp.bool_(False)
         >>> constant = NoisyFeature(jnp.int32(0), one, 0 * one, jnp.zeros((1, 2)), jnp.int32(0), none)
         >>> float(prod(constant, constant))
@@ -214,3 +310,46 @@ def noisy_feature(
     copies = jnp.where(used[:, None], factors, jnp.zeros_like(factors))
     psi = NoisyFeature(level, sign, log_weight, copies, queries, jnp.zeros((), bool))
     return zero_on_overflow(psi, level > factors.shape[0])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Estimators of feature maps whose estimates multiply N2 copies and the inner products of N1 pairs of copies.
+
+
+class PairedFeatureMap(FeatureMap):
+    """Estimator with N1 pairs and N2 factors, drawn independently: counts are (N1, N2), for 2 N1 + N2 copies.
+
+    A subclass declares the fields `kernel`, `law` (distribution of N2) and `pair_law` (of N1; `law` when None).
+    """
+
+    kernel: Kernel
+    law: CountDistribution
+    pair_law: CountDistribution | None
+
+    def pair_distribution(self) -> CountDistribution:
+        """Return the distribution of N1."""
+        return self.law if self.pair_law is None else self.pair_law
+
+    def sample_counts(self, key: Key[Array, ""]) -> tuple[Int[Array, ""], Int[Array, ""]]:
+        pair_key, vector_key = jax.random.split(key)
+        return self.pair_distribution().sample(pair_key), self.law.sample(vector_key)
+
+    def pairs(self, counts: tuple[Int[Array, "..."], Int[Array, "..."]]) -> Int[Array, "..."]:
+        return jnp.asarray(counts[0], jnp.int32)
+
+    def level(self, counts: tuple[Int[Array, "..."], Int[Array, "..."]]) -> Int[Array, "..."]:
+        return jnp.asarray(counts[1], jnp.int32)
+
+    def expected_queries(self) -> float:
+        # With the paper's distribution its learner needs 3p/(p-1)^2 in total, for 1 + E N estimates a round.
+        return 2.0 * self.pair_distribution().mean() + self.law.mean()
+
+    @abc.abstractmethod
+    def second_moment(self, copy_moment: float, pair_moment: float | None = None) -> float:
+        """Return E |Psi~|^2 for `copy_moment` M = E |x~|^2 and `pair_moment` = E <x~, x~'>^2 (M^2 when None)."""
+
+    @validate_arguments
+    def overflow_probability(self, capacity: Count) -> float:
+        n1, pair_law = np.arange(capacity // 2 + 1), self.pair_distribution()
+        inside = np.exp(pair_law.log_table(len(n1))) * np.asarray(self.law.tail(capacity - 2 * n1 + 1), float)
+        return float(inside.sum() + float(pair_law.tail(len(n1))))

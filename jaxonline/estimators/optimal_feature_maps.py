@@ -1,10 +1,4 @@
-"""Feature maps whose estimates have the smallest second moment: the optimal distributions of the numbers of copies.
-
-If level n contributes a_n^2 / P(n) to the second moment, the best P(n) is proportional to a_n by Cauchy-Schwarz, as for
-series (`jaxonline.estimators.count_distributions`). For a dot-product kernel a_n^2 = beta_n M^n with M = E|x~|^2. For
-the Gaussian kernel the second moment is a series in M (levels) times a series in F = E <x~, x~'>^2 (pairs). Paper A
-(COLT 2010) always uses P(N = n) = (p-1)/p^(n+1).
-"""
+"""Feature maps whose estimates have the smallest second moment."""
 
 import math
 from collections.abc import Callable
@@ -12,13 +6,26 @@ from collections.abc import Callable
 import numpy as np
 from scipy import special
 
-from jaxonline.estimators.count_distributions import FiniteDistribution, Overhead, distribution_from_magnitudes
+from jaxonline.estimators.counts import (
+    FiniteDistribution,
+    Overhead,
+    distribution_from_magnitudes,
+)
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
-from jaxonline.estimators.feature_moments import log_coefficients
+from jaxonline.estimators.noisy_features import log_coefficients
 from jaxonline.kernels import DotProductKernel, Gaussian
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.types import PositiveFloat, host_float
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Feature maps whose estimates have the smallest second moment: the optimal distributions of the numbers of copies.
+#
+# If level n contributes a_n^2 / P(n) to the second moment, the best P(n) is proportional to a_n by Cauchy-Schwarz, as
+# for series (`jaxonline.estimators.counts`). For a dot-product kernel a_n^2 = beta_n M^n with M = E|x~|^2. For the
+# Gaussian kernel the second moment is a series in M (levels) times a series in F = E <x~, x~'>^2 (pairs). Paper A (COLT
+# 2010) always uses P(N = n) = (p-1)/p^(n+1).
+
 
 _INITIAL_TERMS, _MAX_TERMS = 256, 4096
 _PRICE_TOLERANCE = 1e-12  # relative change of the price at which the alternating optimisation stops

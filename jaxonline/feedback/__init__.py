@@ -6,49 +6,27 @@ The modules have feedbacks with `full` information, noisy `copies` (with distrib
 outcome `on_request`.
 """
 
-from jaxonline.feedback import delays, noise
-from jaxonline.feedback.attributes import Attributes, AttributesOracle
-from jaxonline.feedback.copies import AdversarialCopies, CopiesOracle, NoisyCopies
-from jaxonline.feedback.delayed import Arrival, Delayed, DelayedOracle
-from jaxonline.feedback.moves import (
-    Bandit,
-    BanditOracle,
-    Duel,
-    DuelOracle,
-    FullInformation,
-    FullOracle,
-    LossOfMove,
-    LossOfMoveOracle,
-    OnRequest,
-    OnRequestOracle,
-    SemiBandit,
-    SemiBanditOracle,
-)
-from jaxonline.feedback.replicates import Replicates, ReplicatesOracle
-
-__all__ = [
-    "AdversarialCopies",
-    "Arrival",
-    "Attributes",
-    "AttributesOracle",
-    "Bandit",
-    "BanditOracle",
-    "CopiesOracle",
-    "Delayed",
-    "DelayedOracle",
-    "Duel",
-    "DuelOracle",
-    "FullInformation",
-    "FullOracle",
-    "LossOfMove",
-    "LossOfMoveOracle",
-    "NoisyCopies",
-    "OnRequest",
-    "OnRequestOracle",
-    "Replicates",
-    "ReplicatesOracle",
-    "SemiBandit",
-    "SemiBanditOracle",
-    "delays",
-    "noise",
-]
+from jaxonline.feedback import delays as delays
+from jaxonline.feedback import noise as noise
+from jaxonline.feedback.copies import AdversarialCopies as AdversarialCopies
+from jaxonline.feedback.copies import Attributes as Attributes
+from jaxonline.feedback.copies import AttributesOracle as AttributesOracle
+from jaxonline.feedback.copies import CopiesOracle as CopiesOracle
+from jaxonline.feedback.copies import NoisyCopies as NoisyCopies
+from jaxonline.feedback.delayed import Arrival as Arrival
+from jaxonline.feedback.delayed import Delayed as Delayed
+from jaxonline.feedback.delayed import DelayedOracle as DelayedOracle
+from jaxonline.feedback.moves import Bandit as Bandit
+from jaxonline.feedback.moves import BanditOracle as BanditOracle
+from jaxonline.feedback.moves import Duel as Duel
+from jaxonline.feedback.moves import DuelOracle as DuelOracle
+from jaxonline.feedback.moves import FullInformation as FullInformation
+from jaxonline.feedback.moves import FullOracle as FullOracle
+from jaxonline.feedback.moves import LossOfMove as LossOfMove
+from jaxonline.feedback.moves import LossOfMoveOracle as LossOfMoveOracle
+from jaxonline.feedback.moves import OnRequest as OnRequest
+from jaxonline.feedback.moves import OnRequestOracle as OnRequestOracle
+from jaxonline.feedback.moves import SemiBandit as SemiBandit
+from jaxonline.feedback.moves import SemiBanditOracle as SemiBanditOracle
+from jaxonline.feedback.replicates import Replicates as Replicates
+from jaxonline.feedback.replicates import ReplicatesOracle as ReplicatesOracle

@@ -1,9 +1,4 @@
-"""Distributions of zero-mean noise that oracles add to instances and labels.
-
-A distribution has `sample(key, t, x)` and `covariance_at(t, x)` (`NoiseLaw`); it may depend on the round `t` and the
-instance `x`. `Noise` is a linear map of independent, symmetric, unit-variance coordinates. A `NoiseAdversary` chooses
-the distribution of each copy from the learner's earlier rounds.
-"""
+"""Distributions of noise on instances, rare large errors, and flipped labels."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -15,13 +10,31 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline import random
-from jaxonline.feedback.flipped_labels import FlippedLabels as FlippedLabels
-from jaxonline.feedback.rare_errors import RareErrors as RareErrors
 from jaxonline.numerics.elementwise import compute_once
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import set_field, static, struct
-from jaxonline.parameters.types import Component, Convert, Gt, Number, Numbers, PyTree, Takes
+from jaxonline.parameters.types import (
+    Component,
+    Convert,
+    Ge,
+    Gt,
+    Lt,
+    Number,
+    Numbers,
+    Positive,
+    Probability,
+    PyTree,
+    Takes,
+)
+from jaxonline.random.threefry import word_pairs
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Distributions of zero-mean noise that oracles add to instances and labels.
+#
+# A distribution has `sample(key, t, x)` and `covariance_at(t, x)` (`NoiseLaw`); it may depend on the round `t` and the
+# instance `x`. `Noise` is a linear map of independent, symmetric, unit-variance coordinates. A `NoiseAdversary` chooses
+# the distribution of each copy from the learner's earlier rounds.
 
 
 @runtime_checkable
@@ -348,3 +361,79 @@ class CustomNoise:
             problem = "must be given if a feedback reveals it (got None); write CustomNoise(draw, covariance)"
             raise ArgumentError("covariance", problem)
         return jnp.asarray(self.covariance(t, x), x.dtype)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Noise that is large and rare, such as wrong entries in a table.
+
+
+@struct
+class RareErrors:
+    """Noise with independent coordinates that are `size` or -`size`, each with probability `rate` / 2, otherwise 0.
+
+    Args:
+        size: absolute value of an error.
+        rate: probability of an error in one coordinate of one copy. The variance is rate size^2.
+
+    Example:
+        >>> import jax, jax.numpy as jnp, jaxonline as jo
+        >>> noise = jo.noise.RareErrors(size=5.0, rate=0.5)
+        >>> keys = jax.random.split(jax.random.key(0), 20)
+        >>> sorted({noise.sample(key, jnp.int32(1), jnp.float32(1.0)).item() for key in keys})
+        [-5.0, 0.0, 5.0]
+    """
+
+    size: Positive
+    rate: Probability
+
+    def sample(self, key: Key[Array, ""], t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "..."]:
+        """Return one draw of the noise, with the shape and dtype of `x`."""
+        u = word_pairs(key, x.shape, x.dtype)
+        half, size = jnp.asarray(self.rate, x.dtype) / 2, jnp.asarray(self.size, x.dtype)
+        return size * (u.below(half).astype(x.dtype) - u.mirrored().below(half).astype(x.dtype))
+
+    def covariance_at(self, t: Int[Array, ""], x: Float[Array, "d"]) -> Float[Array, "d d"]:
+        """Return the covariance rate size^2 I [d, d] of the noise, which is the same in every round."""
+        del t
+        variance = jnp.asarray(self.rate, x.dtype) * jnp.asarray(self.size, x.dtype) ** 2
+        return variance * jnp.eye(x.shape[0], dtype=x.dtype)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Noise of labels whose sign is flipped at a known rate.
+
+
+FlipRate = Annotated[Number, Ge(0), Lt(0.5)]
+
+
+@struct
+class FlippedLabels:
+    """Noise of labels with sign flips at a known rate q: y~ = y / (1 - 2q) with probability 1 - q, else -y / (1 - 2q).
+
+    A label that is flipped with probability q has the mean (1 - 2q) y. So y~ has the mean y, and E y~^2 = y^2 / (1 -
+    2q)^2.
+
+    Args:
+        rate: q, below 1/2; 0 for clean labels.
+
+    Example:
+        >>> import jax, jax.numpy as jnp, jaxonline as jo
+        >>> feedback = jo.NoisyCopies(jo.noise.gaussian(0.1), label_noise=jo.noise.FlippedLabels(0.25))
+        >>> oracle = feedback.open(jax.random.key(0), jnp.int32(1), jnp.zeros(2), jnp.float32(1.0), 0.0)
+        >>> sorted({oracle.label(j).item() for j in range(20)})
+        [-2.0, 2.0]
+    """
+
+    rate: FlipRate
+
+    def sample(self, key: Key[Array, ""], t: Int[Array, ""], x: Float[Array, "..."]) -> Float[Array, "..."]:
+        """Return one draw of y~ - y, with one flip for all entries of the label `x`."""
+        rate = jnp.asarray(self.rate, x.dtype)
+        sign = 1 - 2 * random.bernoulli(key, rate).astype(x.dtype)
+        return (sign / (1 - 2 * rate) - 1) * x
+
+    def covariance_at(self, t: Int[Array, ""], x: Float[Array, "d"]) -> Float[Array, "d d"]:
+        """Return the covariance (1 / (1 - 2q)^2 - 1) x x' of y~ for the label `x` [d]."""
+        del t
+        rate = jnp.asarray(self.rate, x.dtype)
+        return (1 / (1 - 2 * rate) ** 2 - 1) * jnp.outer(x, x)

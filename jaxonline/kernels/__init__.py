@@ -1,32 +1,16 @@
 """Kernels: positive semi-definite functions of two vectors, some with a power series or a spectral distribution."""
 
-from jaxonline.kernels.base import Kernel
-from jaxonline.kernels.combined import Scaled, Sum
-from jaxonline.kernels.dot_product import (
-    Binomial,
-    DotProductKernel,
-    ExponentialKernel,
-    Homogeneous,
-    Inhomogeneous,
-    Linear,
-    PowerSeries,
-)
-from jaxonline.kernels.matern import Matern
-from jaxonline.kernels.shift_invariant import Gaussian, Laplacian, ShiftInvariantKernel
-
-__all__ = [
-    "Binomial",
-    "DotProductKernel",
-    "ExponentialKernel",
-    "Gaussian",
-    "Homogeneous",
-    "Inhomogeneous",
-    "Kernel",
-    "Laplacian",
-    "Linear",
-    "Matern",
-    "PowerSeries",
-    "Scaled",
-    "ShiftInvariantKernel",
-    "Sum",
-]
+from jaxonline.kernels.dot_product import Binomial as Binomial
+from jaxonline.kernels.dot_product import DotProductKernel as DotProductKernel
+from jaxonline.kernels.dot_product import ExponentialKernel as ExponentialKernel
+from jaxonline.kernels.dot_product import Homogeneous as Homogeneous
+from jaxonline.kernels.dot_product import Inhomogeneous as Inhomogeneous
+from jaxonline.kernels.dot_product import Kernel as Kernel
+from jaxonline.kernels.dot_product import Linear as Linear
+from jaxonline.kernels.dot_product import PowerSeries as PowerSeries
+from jaxonline.kernels.shift_invariant import Gaussian as Gaussian
+from jaxonline.kernels.shift_invariant import Laplacian as Laplacian
+from jaxonline.kernels.shift_invariant import Matern as Matern
+from jaxonline.kernels.shift_invariant import Scaled as Scaled
+from jaxonline.kernels.shift_invariant import ShiftInvariantKernel as ShiftInvariantKernel
+from jaxonline.kernels.shift_invariant import Sum as Sum

@@ -10,148 +10,81 @@ squared loss. `kernels`: kernel gradient descent, many kernels (`multikernel`, `
 (`doubling`) or with feature maps (`with_features`), and the risk of all hypotheses on held-out rows (`held_out`).
 """
 
-from jaxonline.learners.attributes import Baseline, aer, aerr
-from jaxonline.learners.bandits.best_arm import SequentialHalving, SuccessiveElimination
-from jaxonline.learners.bandits.contextual import LinThompson, LinUCB
-from jaxonline.learners.bandits.exponential import EXP3, EXP3IX, EXP3P, EXP4, TsallisINF
-from jaxonline.learners.bandits.index_policies import (
-    KLUCB,
-    MOSS,
-    UCB1,
-    UCB2,
-    AsymptoticUCB,
-    FixedConfidenceUCB,
-    UCB1Tuned,
-)
-from jaxonline.learners.bandits.moving import DiscountedUCB, SlidingWindowUCB
-from jaxonline.learners.bandits.sets_and_duels import CUCB, RUCB
-from jaxonline.learners.bandits.thompson import BernoulliThompson, EpsilonGreedy, ExploreThenCommit, GaussianThompson
-from jaxonline.learners.experts.advice import Aggregating, OverAdvice, ThresholdAdvice, Truncated
-from jaxonline.learners.experts.combiners import (
-    BOA,
-    EWA,
-    FixedShare,
-    FollowTheLeader,
-    FollowThePerturbedLeader,
-    FollowTheRegularizedLeader,
-    MLPoly,
-    MLProd,
-)
-from jaxonline.learners.experts.hedge import DrawnExpert, Hedge, LabelEfficientHedge
-from jaxonline.learners.experts.votes import Halving, WeightedMajority
-from jaxonline.learners.experts.weights import Combiner
-from jaxonline.learners.gradient.descent import (
-    AdaGrad,
-    GradientBandit,
-    GradientLearner,
-    GradientState,
-    OnlineNewtonStep,
-)
-from jaxonline.learners.gradient.mirror import (
-    Entropy,
-    ExponentiatedGradient,
-    LogBarrier,
-    MirrorLearner,
-    MirrorMap,
-    PNorm,
-)
-from jaxonline.learners.gradient.step_sizes import Constant, InverseSqrt, InverseTime, Schedule
-from jaxonline.learners.kernels.capacity import Storage
-from jaxonline.learners.kernels.kernel_gradient import KernelGradient
-from jaxonline.learners.kernels.multikernel import MultiKernel
-from jaxonline.learners.kernels.noisy_kernel import NoisyKernel
-from jaxonline.learners.kernels.omkl_gf import OMKLGF
-from jaxonline.learners.kernels.raker import Raker
-from jaxonline.learners.kernels.surrogate_kernel import SurrogateKernel
-from jaxonline.learners.linear.classifiers import (
-    PassiveAggressive,
-    Perceptron,
-    PNormPerceptron,
-    Winnow,
-)
-from jaxonline.learners.linear.vaw import VAW
-from jaxonline.learners.wrappers.delay import BOLD, UpdateOnArrival
-from jaxonline.learners.wrappers.doubling import Doubling
-from jaxonline.learners.wrappers.held_out import HeldOutRisk, held_out_risk
-from jaxonline.learners.wrappers.with_features import WithFeatures
-
-__all__ = [
-    "BOA",
-    "BOLD",
-    "CUCB",
-    "EWA",
-    "EXP3",
-    "EXP3IX",
-    "EXP3P",
-    "EXP4",
-    "KLUCB",
-    "MOSS",
-    "OMKLGF",
-    "RUCB",
-    "UCB1",
-    "UCB2",
-    "VAW",
-    "AdaGrad",
-    "Aggregating",
-    "AsymptoticUCB",
-    "Baseline",
-    "BernoulliThompson",
-    "Combiner",
-    "Constant",
-    "DiscountedUCB",
-    "Doubling",
-    "DrawnExpert",
-    "Entropy",
-    "EpsilonGreedy",
-    "ExploreThenCommit",
-    "ExponentiatedGradient",
-    "FixedConfidenceUCB",
-    "FixedShare",
-    "FollowTheLeader",
-    "FollowThePerturbedLeader",
-    "FollowTheRegularizedLeader",
-    "GaussianThompson",
-    "GradientBandit",
-    "GradientLearner",
-    "GradientState",
-    "Halving",
-    "Hedge",
-    "HeldOutRisk",
-    "InverseSqrt",
-    "InverseTime",
-    "KernelGradient",
-    "LabelEfficientHedge",
-    "LinThompson",
-    "LinUCB",
-    "LogBarrier",
-    "MLPoly",
-    "MLProd",
-    "MirrorLearner",
-    "MirrorMap",
-    "MultiKernel",
-    "NoisyKernel",
-    "OnlineNewtonStep",
-    "OverAdvice",
-    "PNorm",
-    "PNormPerceptron",
-    "PassiveAggressive",
-    "Perceptron",
-    "Raker",
-    "Schedule",
-    "SequentialHalving",
-    "SlidingWindowUCB",
-    "Storage",
-    "SuccessiveElimination",
-    "SurrogateKernel",
-    "ThresholdAdvice",
-    "Truncated",
-    "TsallisINF",
-    "UCB1Tuned",
-    "UpdateOnArrival",
-    "WeightedMajority",
-    "Winnow",
-    "WithFeatures",
-    "aer",
-    "aerr",
-    "held_out_risk",
-]
+from jaxonline.learners.attributes import Baseline as Baseline
+from jaxonline.learners.attributes import aer as aer
+from jaxonline.learners.attributes import aerr as aerr
+from jaxonline.learners.bandits.best_arm import SequentialHalving as SequentialHalving
+from jaxonline.learners.bandits.best_arm import SuccessiveElimination as SuccessiveElimination
+from jaxonline.learners.bandits.contextual import LinThompson as LinThompson
+from jaxonline.learners.bandits.contextual import LinUCB as LinUCB
+from jaxonline.learners.bandits.exponential import EXP3 as EXP3
+from jaxonline.learners.bandits.exponential import EXP3IX as EXP3IX
+from jaxonline.learners.bandits.exponential import EXP3P as EXP3P
+from jaxonline.learners.bandits.exponential import EXP4 as EXP4
+from jaxonline.learners.bandits.exponential import TsallisINF as TsallisINF
+from jaxonline.learners.bandits.index_policies import KLUCB as KLUCB
+from jaxonline.learners.bandits.index_policies import MOSS as MOSS
+from jaxonline.learners.bandits.index_policies import UCB1 as UCB1
+from jaxonline.learners.bandits.index_policies import UCB2 as UCB2
+from jaxonline.learners.bandits.index_policies import AsymptoticUCB as AsymptoticUCB
+from jaxonline.learners.bandits.index_policies import FixedConfidenceUCB as FixedConfidenceUCB
+from jaxonline.learners.bandits.index_policies import UCB1Tuned as UCB1Tuned
+from jaxonline.learners.bandits.moving import DiscountedUCB as DiscountedUCB
+from jaxonline.learners.bandits.moving import SlidingWindowUCB as SlidingWindowUCB
+from jaxonline.learners.bandits.sets_and_duels import CUCB as CUCB
+from jaxonline.learners.bandits.sets_and_duels import RUCB as RUCB
+from jaxonline.learners.bandits.thompson import BernoulliThompson as BernoulliThompson
+from jaxonline.learners.bandits.thompson import EpsilonGreedy as EpsilonGreedy
+from jaxonline.learners.bandits.thompson import ExploreThenCommit as ExploreThenCommit
+from jaxonline.learners.bandits.thompson import GaussianThompson as GaussianThompson
+from jaxonline.learners.experts.advice import Aggregating as Aggregating
+from jaxonline.learners.experts.advice import Halving as Halving
+from jaxonline.learners.experts.advice import OverAdvice as OverAdvice
+from jaxonline.learners.experts.advice import ThresholdAdvice as ThresholdAdvice
+from jaxonline.learners.experts.advice import Truncated as Truncated
+from jaxonline.learners.experts.advice import WeightedMajority as WeightedMajority
+from jaxonline.learners.experts.combiners import BOA as BOA
+from jaxonline.learners.experts.combiners import EWA as EWA
+from jaxonline.learners.experts.combiners import FixedShare as FixedShare
+from jaxonline.learners.experts.combiners import FollowTheLeader as FollowTheLeader
+from jaxonline.learners.experts.combiners import FollowThePerturbedLeader as FollowThePerturbedLeader
+from jaxonline.learners.experts.combiners import FollowTheRegularizedLeader as FollowTheRegularizedLeader
+from jaxonline.learners.experts.combiners import MLPoly as MLPoly
+from jaxonline.learners.experts.combiners import MLProd as MLProd
+from jaxonline.learners.experts.hedge import DrawnExpert as DrawnExpert
+from jaxonline.learners.experts.hedge import Hedge as Hedge
+from jaxonline.learners.experts.hedge import LabelEfficientHedge as LabelEfficientHedge
+from jaxonline.learners.experts.weights import Combiner as Combiner
+from jaxonline.learners.gradient.descent import AdaGrad as AdaGrad
+from jaxonline.learners.gradient.descent import Constant as Constant
+from jaxonline.learners.gradient.descent import GradientBandit as GradientBandit
+from jaxonline.learners.gradient.descent import GradientLearner as GradientLearner
+from jaxonline.learners.gradient.descent import GradientState as GradientState
+from jaxonline.learners.gradient.descent import InverseSqrt as InverseSqrt
+from jaxonline.learners.gradient.descent import InverseTime as InverseTime
+from jaxonline.learners.gradient.descent import OnlineNewtonStep as OnlineNewtonStep
+from jaxonline.learners.gradient.descent import Schedule as Schedule
+from jaxonline.learners.gradient.mirror import Entropy as Entropy
+from jaxonline.learners.gradient.mirror import ExponentiatedGradient as ExponentiatedGradient
+from jaxonline.learners.gradient.mirror import LogBarrier as LogBarrier
+from jaxonline.learners.gradient.mirror import MirrorLearner as MirrorLearner
+from jaxonline.learners.gradient.mirror import MirrorMap as MirrorMap
+from jaxonline.learners.gradient.mirror import PNorm as PNorm
+from jaxonline.learners.kernels.dictionaries import OMKLGF as OMKLGF
+from jaxonline.learners.kernels.dictionaries import MultiKernel as MultiKernel
+from jaxonline.learners.kernels.dictionaries import Raker as Raker
+from jaxonline.learners.kernels.expansion import Storage as Storage
+from jaxonline.learners.kernels.noisy import NoisyKernel as NoisyKernel
+from jaxonline.learners.kernels.supports import KernelGradient as KernelGradient
+from jaxonline.learners.kernels.supports import SurrogateKernel as SurrogateKernel
+from jaxonline.learners.linear.classifiers import PassiveAggressive as PassiveAggressive
+from jaxonline.learners.linear.classifiers import Perceptron as Perceptron
+from jaxonline.learners.linear.classifiers import PNormPerceptron as PNormPerceptron
+from jaxonline.learners.linear.classifiers import Winnow as Winnow
+from jaxonline.learners.linear.vaw import VAW as VAW
+from jaxonline.learners.wrappers.delay import BOLD as BOLD
+from jaxonline.learners.wrappers.delay import UpdateOnArrival as UpdateOnArrival
+from jaxonline.learners.wrappers.doubling import Doubling as Doubling
+from jaxonline.learners.wrappers.held_out import HeldOutRisk as HeldOutRisk
+from jaxonline.learners.wrappers.held_out import held_out_risk as held_out_risk
+from jaxonline.learners.wrappers.with_features import WithFeatures as WithFeatures

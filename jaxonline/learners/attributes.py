@@ -6,14 +6,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
-from jaxonline.estimators.attribute_pairs import AttributePairs, project_psd
-from jaxonline.estimators.attributes import AttributeGradient
+from jaxonline.estimators.attributes import AttributeGradient, AttributePairs, EvenCount, project_psd
 from jaxonline.estimators.gradients import Regularised
-from jaxonline.estimators.index_sampling import EvenCount
 from jaxonline.game.roles import Learner, Specs
 from jaxonline.learners.checks import zeros_like_vector
-from jaxonline.learners.gradient.descent import GradientLearner, Hypothesis
-from jaxonline.learners.gradient.step_sizes import InverseTime, StepSize
+from jaxonline.learners.gradient.descent import GradientLearner, Hypothesis, InverseTime, StepSize
 from jaxonline.losses import Loss, Squared
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.signatures import validate_arguments

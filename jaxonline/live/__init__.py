@@ -4,6 +4,4 @@
 gymnasium, and `environment_runs` bandit learners in such environments.
 """
 
-from jaxonline.live.live import Live
-
-__all__ = ["Live"]
+from jaxonline.live.live import Live as Live

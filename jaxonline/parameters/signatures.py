@@ -250,6 +250,13 @@ def _constrain(
     return takes, kinds
 
 
+def exported_names(module: types.ModuleType) -> list[str]:
+    """Return the public names of a module: `__all__`, or what a module defines and a package exports."""
+    homes = "jaxonline" if hasattr(module, "__path__") else module.__name__
+    defined = (name for name, value in vars(module).items() if getattr(value, "__module__", "").startswith(homes))
+    return list(getattr(module, "__all__", None) or [name for name in defined if not name.startswith("_")])
+
+
 def members_of(protocol: type) -> tuple[str, ...]:
     """Return the public attributes and methods that a protocol requires."""
     bases = [base for base in reversed(protocol.__mro__) if getattr(base, "_is_protocol", False)]

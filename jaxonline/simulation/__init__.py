@@ -10,16 +10,12 @@ for the store (`store.blocks`). The function `tuning.tune` chooses hyperparamete
 and `halving`.
 """
 
-from jaxonline.simulation import measures
-from jaxonline.simulation.monte_carlo import simulate
-from jaxonline.simulation.precision import Precision
-from jaxonline.simulation.recording import record_rounds
-from jaxonline.simulation.search_space import Range
-from jaxonline.simulation.sweeps import sweep
-from jaxonline.simulation.tuning import tune
-from jaxonline.simulation.until_decided import UntilDecided
-from jaxonline.store.checkpoints import Checkpoint
-
-__all__ = [
-    "Checkpoint", "Precision", "Range", "UntilDecided", "measures", "record_rounds", "simulate", "sweep", "tune",
-]  # fmt: skip
+from jaxonline.simulation import measures as measures
+from jaxonline.simulation.monte_carlo import simulate as simulate
+from jaxonline.simulation.precision import Precision as Precision
+from jaxonline.simulation.recording import record_rounds as record_rounds
+from jaxonline.simulation.search_space import Range as Range
+from jaxonline.simulation.sweeps import sweep as sweep
+from jaxonline.simulation.tuning import tune as tune
+from jaxonline.simulation.until_decided import UntilDecided as UntilDecided
+from jaxonline.store.checkpoints import Checkpoint as Checkpoint

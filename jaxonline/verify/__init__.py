@@ -4,16 +4,9 @@
 10. `benchmarks.papers.claims` contains the claims of the papers.
 """
 
-from jaxonline.verify.bias import unbiased
-from jaxonline.verify.moments import bound, queries, second_moment
-from jaxonline.verify.result import Verification
-from jaxonline.verify.sampling import Capped
-
-__all__ = [
-    "Capped",
-    "Verification",
-    "bound",
-    "queries",
-    "second_moment",
-    "unbiased",
-]
+from jaxonline.verify.bias import unbiased as unbiased
+from jaxonline.verify.moments import bound as bound
+from jaxonline.verify.moments import queries as queries
+from jaxonline.verify.moments import second_moment as second_moment
+from jaxonline.verify.result import Verification as Verification
+from jaxonline.verify.sampling import Capped as Capped

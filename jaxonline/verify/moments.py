@@ -16,10 +16,17 @@ from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import OrInfinity, PyTree
 from jaxonline.verify.bias import UnbiasedOptions, unbiased
 from jaxonline.verify.intervals import bernstein_lower, mean_shortfall
-from jaxonline.verify.layout import square_of_estimate
 from jaxonline.verify.result import BOUND, RESPECTED, UNDECIDED, VIOLATED, Verification, describe_kurtosis
-from jaxonline.verify.sampling import Moments, Progress, Summary, as_pytree, estimate_of, with_estimate
-from jaxonline.verify.settings import Settings
+from jaxonline.verify.sampling import (
+    Moments,
+    Progress,
+    Settings,
+    Summary,
+    as_pytree,
+    estimate_of,
+    square_of_estimate,
+    with_estimate,
+)
 
 _ROUNDING = 1e-9
 _AGREEMENT = 1e-5  # relative tolerance of an exact value against samples in float32

@@ -1,12 +1,9 @@
-"""Independent samples of an estimator, streamed to the host in fixed blocks, and their moments in float64.
-
-Sample `i` has the key `fold_in(key, i)` for any number of devices and samples, so that verdicts are reproducible and a
-single sample can be drawn again.
-"""
+"""Drawing estimates in batches."""
 
 import dataclasses
 import functools
 import math
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,10 +15,213 @@ from jax.sharding import Mesh
 from jaxonline._xla.compile_options import fast_compile_options, has_host_callbacks
 from jaxonline.numerics.elementwise import exact_products
 from jaxonline.parameters import check
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.optional_packages import check_not_forked
 from jaxonline.parameters.struct import struct
 from jaxonline.simulation.blocks import check_mesh, default_mesh, item_keys, map_blocks, pipeline, thread_count, waves
-from jaxonline.verify.bets import Bets
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Test of a stated second moment by betting.
+#
+# If E theta^2 <= s, a gambler who bets the share l of the wealth in every sample on theta^2 > s has the wealth prod (1
+# + l (theta_i^2 / s - 1)), a non-negative supermartingale. The mean wealth of several gamblers ever exceeds 1/level
+# with probability at most `level`, for all tails (Ville's inequality). The gamblers bet on a second moment 25 % above
+# the stated one, because biased estimators have a smaller excess, which hardly changes the intervals.
+
+
+_SHARES = 2.0 ** -np.array([1.0, 4.0, 7.0, 10.0])
+_MARGIN = 1.25
+
+
+@dataclasses.dataclass(frozen=True)
+class Bets:
+    """The logarithm of each gambler's wealth by coordinate [gamblers, size]."""
+
+    stated: np.ndarray
+    wealth: np.ndarray
+
+    @classmethod
+    def start(cls, stated: np.ndarray) -> "Bets":
+        """Return the wealth before the first sample, for second moments [size]."""
+        return cls(stated, np.zeros((len(_SHARES), len(stated))))
+
+    def update(self, values: np.ndarray) -> "Bets":
+        """Return the wealth after samples [n, size]."""
+        limit = np.maximum(self.stated * _MARGIN, np.finfo(float).tiny)
+        with np.errstate(over="ignore"):
+            excess = values**2 / limit - 1
+            # log is ten times as fast as log1p and precise enough to compare wealth with 1 / level
+            gains = np.stack([np.log(1 + share * excess).sum(axis=0) for share in _SHARES])
+        return Bets(self.stated, self.wealth + gains)
+
+    def contradicted(self, level: float) -> np.ndarray:
+        """Return the coordinates whose stated second moment is too small; each is wrong with probability <= `level`."""
+        return np.logaddexp.reduce(self.wealth, axis=0) - np.log(len(_SHARES)) > np.log(1 / level)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Settings shared by all methods of verification.
+
+
+_ASSUMED_KURTOSIS = 1000.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """Error rates and sampling options, named as in `unbiased`."""
+
+    detect: float
+    level: float
+    power: float
+    kurtosis: float | None
+    samples: int | None
+    max_samples: int
+    seed: int
+    width: int
+    mesh: Mesh | None
+    progress: Progress | None
+    max_seconds: float | None = None
+    per_coordinate: bool = False
+    few: bool = False
+    began: float = dataclasses.field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        check.positive("detect", self.detect)
+        check.number("level", self.level, gt=0.0, lt=1.0)
+        check.number("power", self.power, gt=0.0, lt=1.0)
+        if self.kurtosis is not None:
+            check.number("kurtosis", self.kurtosis, ge=1.0)
+        check.count("seed", self.seed, ge=0)
+        if self.mesh is not None:
+            check_mesh(self.mesh)
+        if self.progress is not None:
+            check.function("progress", self.progress, "(done, total)")
+        check.count("max_samples", self.max_samples)
+        check.count("width", self.width, ge=2)
+        if self.samples is not None:
+            check.count("samples", self.samples)
+        if self.max_seconds is not None:
+            check.positive("max_seconds", self.max_seconds)
+        check.flag("per_coordinate", self.per_coordinate)
+        check.flag("few", self.few)
+
+    def sampler(self, estimator: Callable[..., Any], *root: int) -> Sampler:
+        """Create a sampler of the estimator; see `Sampler.create`."""
+        return Sampler.create(estimator, self.seed, self.width, self.mesh, *root, few=self.few)
+
+    @property
+    def kurtosis_of_intervals(self) -> float:
+        """The kurtosis that intervals assume; without a stated one they only advise the caller."""
+        return _ASSUMED_KURTOSIS if self.kurtosis is None else self.kurtosis
+
+    def states(self, kurtosis: float) -> bool:
+        """Whether the caller states that the kurtosis is at most `kurtosis`."""
+        return self.kurtosis is not None and self.kurtosis <= kurtosis
+
+    @property
+    def stops_early(self) -> bool:
+        """Whether the verdict may be reached before all samples are drawn."""
+        return self.samples is None or self.max_seconds is not None
+
+    def is_out_of_time(self) -> bool:
+        """Whether the time limit is exceeded."""
+        return self.max_seconds is not None and time.monotonic() - self.began > self.max_seconds
+
+    @property
+    def miss_probability(self) -> float:
+        """The probability of missing a bias of `detect`."""
+        return 1 - self.power
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Conversion of estimates, pytrees of real or complex arrays, to one vector of real numbers.
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """The leaves of an estimate in the order of the vector; real parts of a complex leaf come first."""
+
+    structure: Any
+    leaves: tuple[jax.ShapeDtypeStruct, ...]
+
+    @classmethod
+    def from_estimate(cls, estimate: Any) -> "Layout":
+        """Return the layout of an estimate with known shapes and dtypes."""
+        leaves = tuple(jax.tree.leaves(estimate))
+        if not leaves or not all(jnp.issubdtype(leaf.dtype, jnp.number) or leaf.dtype == bool for leaf in leaves):
+            raise ArgumentTypeError("estimator", f"must return numbers (got {estimate})")
+        return cls(jax.tree.structure(estimate), leaves)
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether a leaf is complex."""
+        return any(jnp.issubdtype(leaf.dtype, jnp.complexfloating) for leaf in self.leaves)
+
+    @property
+    def is_array(self) -> bool:
+        """Whether the estimate is a single real array."""
+        return jax.tree.structure(0) == self.structure and not self.is_complex
+
+    def vector(self, name: str, value: Any) -> np.ndarray:
+        """Convert a value of the estimate's structure and shapes to a vector in float64."""
+        if jax.tree.structure(0) == self.structure:
+            return self._to_reals(name, value, self.leaves[0])
+        try:
+            leaves = self.structure.flatten_up_to(value)
+        except (ValueError, TypeError):
+            structure = jax.tree.structure(value)
+            message = f"must have the structure of an estimate {self.structure} (got {structure})"
+            raise ArgumentError(name, message) from None
+        return np.concatenate([self._to_reals(name, *pair) for pair in zip(leaves, self.leaves, strict=True)])
+
+    @staticmethod
+    def _to_reals(name: str, value: Any, leaf: jax.ShapeDtypeStruct) -> np.ndarray:
+        is_complex = jnp.issubdtype(leaf.dtype, jnp.complexfloating)
+        if is_complex and np.iscomplexobj(value):
+            parts = [check.finite_array(name, part) for part in (np.real(value), np.imag(value))]
+        else:
+            parts = [check.finite_array(name, value)]
+            parts += [np.zeros_like(parts[0])] * is_complex
+        if parts[0].shape != leaf.shape:
+            raise ArgumentError(name, f"must have the shape of an estimate {leaf.shape} (got {parts[0].shape})")
+        return np.concatenate([part.astype(float).ravel() for part in parts])
+
+
+@struct
+class AsVector:
+    """An estimator whose estimate is converted to one vector."""
+
+    estimator: Any
+
+    def __call__(self, key: jax.Array) -> Any:
+        out = self.estimator(key)
+        leaves = [jnp.asarray(leaf) for leaf in jax.tree.leaves(estimate_of(out))]
+        parts = [part for leaf in leaves for part in _real_parts(leaf)]
+        widest = max((part.dtype for part in parts), key=lambda dtype: jnp.dtype(dtype).itemsize)
+        return with_estimate(out, jnp.concatenate([part.ravel().astype(widest) for part in parts]))
+
+
+def square_of_estimate(value: Any) -> jax.Array:
+    """Return |theta|^2, the sum of the squares of all numbers of an estimate."""
+    parts = [part for leaf in jax.tree.leaves(value) for part in _real_parts(jnp.asarray(leaf))]
+    total = jnp.sum(parts[0] ** 2)
+    for part in parts[1:]:
+        total = total + jnp.sum(part**2).astype(total.dtype)
+    return total
+
+
+def _real_parts(leaf: jax.Array) -> list[jax.Array]:
+    if jnp.issubdtype(leaf.dtype, jnp.complexfloating):
+        return [jnp.real(leaf), jnp.imag(leaf)]
+    return [leaf if leaf.dtype == jnp.float64 else leaf.astype(jnp.float32)]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Independent samples of an estimator, streamed to the host in fixed blocks, and their moments in float64.
+#
+# Sample `i` has the key `fold_in(key, i)` for any number of devices and samples, so that verdicts are reproducible and
+# a single sample can be drawn again.
+
 
 Progress = Callable[[int, int], None]
 

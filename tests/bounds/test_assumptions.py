@@ -8,6 +8,7 @@ import pytest
 import jaxonline as jo
 from jaxonline import bounds
 from jaxonline.bounds.regret_bound import Assumptions, unmet_assumptions
+from jaxonline.parameters.signatures import exported_names
 
 NO_THEOREMS_ON_REGRET = {  # records, quantities inside bounds, lower bounds, and numbers of rounds
     "AdaGradBound", "Assumptions", "BanditBound", "Features", "HighProbabilityBound", "LargestCopies",
@@ -20,7 +21,7 @@ PRINTED = bounds.two_copies(1.0, float(np.hypot(X, np.sqrt(VARIANCE))), SIZE, T)
 
 
 def test_every_theorem_on_regret_declares_its_assumptions():
-    functions = {name: getattr(bounds, name) for name in bounds.__all__ if name not in NO_THEOREMS_ON_REGRET}
+    functions = {name: getattr(bounds, name) for name in exported_names(bounds) if name not in NO_THEOREMS_ON_REGRET}
     assert [name for name, function in functions.items() if not hasattr(function, "assumptions")] == []
     assert {f.assumptions.environment for f in functions.values()} == {"any", "oblivious", "stochastic"}
 
@@ -143,7 +144,7 @@ def test_adversaries_equal_a_loop(kind):
 def test_the_page_about_bounds_has_the_assumptions_of_each():
     page = (Path(__file__).parents[2] / "docs" / "bounds.md").read_text(encoding="utf-8")
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines() if line.startswith("| `")]
-    declared = [name for name in bounds.__all__ if name not in NO_THEOREMS_ON_REGRET]
+    declared = [name for name in exported_names(bounds) if name not in NO_THEOREMS_ON_REGRET]
     assert [row[0].strip("`") for row in rows] == declared
     for name, environment, quantity, losses, rate in rows:
         a = getattr(bounds, name.strip("`")).assumptions

@@ -35,10 +35,10 @@ from jaxonline.estimators import (
     cost_aware,
     minimum_variance,
 )
-from jaxonline.estimators.series_moments import exact_second_moment
+from jaxonline.estimators.series import exact_second_moment
 from jaxonline.estimators.surrogates import Surrogate, radial_surrogate
 from jaxonline.kernels import Binomial, ExponentialKernel, Gaussian, Homogeneous, Linear
-from jaxonline.kernels.radial import Cauchy
+from jaxonline.kernels.shift_invariant import Cauchy
 from jaxonline.losses import Exponential, Logistic, SmoothedAbsolute, SmoothedHinge, Squared
 
 # ---------------------------------------------------------------------------------------------------------------------

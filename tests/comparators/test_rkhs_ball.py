@@ -15,7 +15,7 @@ from jaxonline.comparators import RKHSBall, best_in_rkhs_ball, positive_negative
 from jaxonline.comparators.linear import MAX_NEWTON_STEPS, _minimise_quadratic, factorise, loss_terms, minimise
 from jaxonline.estimators.surrogates import Surrogate, radial_surrogate
 from jaxonline.kernels import ExponentialKernel, Gaussian, Laplacian, Linear
-from jaxonline.kernels.radial import Cauchy
+from jaxonline.kernels.shift_invariant import Cauchy
 from jaxonline.losses import Exponential, Logistic, SmoothedAbsolute, SmoothedHinge, Squared, ZeroOne
 
 pytestmark = pytest.mark.fast_compile

@@ -14,9 +14,9 @@ import jaxonline as jo
 from benchmarks.papers.engines.kernels import aggregate, expert_forecasts, forecast
 from jaxonline import comparators, environments, estimators, feedback, kernels, learners, losses
 from jaxonline.environments.adversaries import indistinguishable_pair, unavoidable_regret
-from jaxonline.estimators.dictionary import Dictionary
+from jaxonline.estimators.fourier import Dictionary
 from jaxonline.feedback import noise
-from jaxonline.kernels import radial
+from jaxonline.kernels import shift_invariant as radial
 
 FULL, COPIES = estimators.FullGradient(), estimators.TwoCopies()
 DICTIONARY = Dictionary(np.zeros((2, 1, 2)))

@@ -14,7 +14,7 @@ from tiers import some
 
 import jaxonline as jo
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.signatures import Limits, Parameter
+from jaxonline.parameters.signatures import Limits, Parameter, exported_names
 from jaxonline.study import load_study_file
 from jaxonline.study.files.builder import Builder
 from jaxonline.study.files.catalogue import HEADINGS, catalogue, entries_of, find_entry
@@ -60,7 +60,7 @@ def is_struct(value):
 
 def test_catalogue_has_every_struct_of_the_facade():
     modules = [*(getattr(jo, package) for package in PACKAGES), jo.noise]
-    public = [(name, getattr(m, name)) for m in modules for name in getattr(m, "__all__", None) or vars(m)]
+    public = [(name, getattr(m, name)) for m in modules for name in exported_names(m)]
     public += [(name, getattr(jo, name)) for name in jo.__all__]
     abstract = {value.__name__ for _, value in public if inspect.isclass(value) and inspect.isabstract(value)}
     annotations = "jaxonline.parameters.types"
@@ -69,7 +69,7 @@ def test_catalogue_has_every_struct_of_the_facade():
     results = {"Result", "RKHSPredictor", "Checkpoint", "Precision", "Context", "Comparison", "WithFeedback", "Game"}
     results |= {"Range", "Task", "UntilDecided"}
     assert structs - set(catalogue()) == results & structs
-    makers = {name for name in jo.bounds.__all__ if inspect.isfunction(getattr(jo.bounds, name))}
+    makers = {name for name in exported_names(jo.bounds) if inspect.isfunction(getattr(jo.bounds, name))}
     assert makers <= set(catalogue())
     assert {"gaussian", "laplace", "uniform", "student_t", "aer", "aerr", "three_bits", "cost_aware"} <= set(
         catalogue()

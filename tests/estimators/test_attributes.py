@@ -16,9 +16,15 @@ from tiers import some
 
 from benchmarks.papers.claims.attributes import printed_attribute_support, printed_pair_loss
 from jaxonline import verify
-from jaxonline.estimators.attribute_pairs import AttributePairs, PairMoments, pair_loss, project_psd
-from jaxonline.estimators.attributes import AttributeGradient
-from jaxonline.estimators.index_sampling import uniform_subset, weighted_indices
+from jaxonline.estimators.attributes import (
+    AttributeGradient,
+    AttributePairs,
+    PairMoments,
+    pair_loss,
+    project_psd,
+    uniform_subset,
+    weighted_indices,
+)
 
 pytestmark = pytest.mark.fast_compile
 

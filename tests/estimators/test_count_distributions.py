@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from benchmarks.papers.estimators.series import DiscreteLomax
-from jaxonline.estimators.count_distributions import (
+from jaxonline.estimators.counts import (
     FiniteDistribution,
     Geometric,
     cost_aware,
@@ -19,8 +19,7 @@ from jaxonline.estimators.count_distributions import (
     minimum_variance,
 )
 from jaxonline.estimators.fine_uniform import fine_uniform
-from jaxonline.estimators.series import SeriesEstimator, n_required_terms
-from jaxonline.estimators.series_moments import exact_second_moment, lemma1_bound
+from jaxonline.estimators.series import SeriesEstimator, exact_second_moment, lemma1_bound, n_required_terms
 from jaxonline.losses import Exponential, Logistic, SmoothedAbsolute, SmoothedHinge, Squared
 
 pytestmark = pytest.mark.fast_compile

@@ -13,8 +13,9 @@ from feature_copies import COVARIANCE, NOISE, X2, X, copies_of
 from scipy import special, stats
 
 from benchmarks.papers.claims.kernels import PrintedGaussianFeatureMap, printed_gaussian_kernel
-from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric, minimum_variance
-from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap, NoisyFeature, copy_moments, prod
+from jaxonline.estimators.counts import FiniteDistribution, Geometric, minimum_variance
+from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
+from jaxonline.estimators.noisy_features import NoisyFeature, copy_moments, prod
 from jaxonline.feedback import NoisyCopies
 from jaxonline.feedback.noise import gaussian
 from jaxonline.kernels import Binomial, ExponentialKernel, Gaussian, Inhomogeneous, Linear, PowerSeries

@@ -15,14 +15,9 @@ from benchmarks.papers.claims.kernels import (
     printed_gaussian_second_moment,
     printed_lemma5_bound,
 )
-from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric
-from jaxonline.estimators.feature_maps import (
-    DotProductFeatureMap,
-    GaussianFeatureMap,
-    copy_moments,
-    log_factorial,
-    prod,
-)
+from jaxonline.estimators.counts import FiniteDistribution, Geometric
+from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap, log_factorial
+from jaxonline.estimators.noisy_features import copy_moments, prod
 from jaxonline.kernels import Binomial, ExponentialKernel, Gaussian, Inhomogeneous
 
 pytestmark = pytest.mark.fast_compile

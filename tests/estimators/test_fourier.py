@@ -11,7 +11,7 @@ from tiers import some
 
 from jaxonline.estimators.fourier import FourierFeatures
 from jaxonline.kernels import Gaussian, Laplacian, Linear, Scaled, Sum
-from jaxonline.kernels.radial import Cauchy, GaussianMixture, RadialExponential
+from jaxonline.kernels.shift_invariant import Cauchy, GaussianMixture, RadialExponential
 from jaxonline.parameters.struct import stack
 
 pytestmark = pytest.mark.fast_compile

@@ -10,9 +10,10 @@ import pytest
 from tiers import some
 
 from benchmarks.papers.claims.lengths import printed_gradient_length
-from jaxonline.estimators.count_distributions import Geometric, minimum_variance
-from jaxonline.estimators.feature_maps import DotProductFeatureMap, prod
+from jaxonline.estimators.counts import Geometric, minimum_variance
+from jaxonline.estimators.feature_maps import DotProductFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
+from jaxonline.estimators.noisy_features import prod
 from jaxonline.kernels import ExponentialKernel, Linear
 from jaxonline.losses import Exponential, SmoothedAbsolute, SmoothedHinge, Squared
 

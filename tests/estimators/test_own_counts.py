@@ -12,8 +12,8 @@ from scipy import special, stats
 import jaxonline as jo
 from benchmarks.papers.estimators.series import DiscreteLomax
 from jaxonline.estimators import DotProductFeatureMap, Geometric, SeriesEstimator
-from jaxonline.estimators.count_protocol import CountDistribution
-from jaxonline.estimators.series_moments import exact_second_moment, expected_queries
+from jaxonline.estimators.counts import CountDistribution
+from jaxonline.estimators.series import exact_second_moment, expected_queries
 from jaxonline.parameters.struct import static
 
 pytestmark = pytest.mark.fast_compile

@@ -11,9 +11,9 @@ import pytest
 from scipy import special
 from tiers import some
 
-from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric, cost_aware, minimum_variance
-from jaxonline.estimators.series import SeriesEstimator
-from jaxonline.estimators.series_moments import (
+from jaxonline.estimators.counts import FiniteDistribution, Geometric, cost_aware, minimum_variance
+from jaxonline.estimators.series import (
+    SeriesEstimator,
     exact_mean,
     exact_second_moment,
     exact_variance,

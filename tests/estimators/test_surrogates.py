@@ -16,7 +16,7 @@ from benchmarks.papers.claims.surrogates import (
 )
 from jaxonline.estimators.surrogates import Surrogate, lemma7_bound, radial_surrogate, surrogate_error
 from jaxonline.kernels import Gaussian, Laplacian, Linear
-from jaxonline.kernels.radial import Cauchy, GaussianMixture, RadialExponential
+from jaxonline.kernels.shift_invariant import Cauchy, GaussianMixture, RadialExponential
 
 pytestmark = pytest.mark.fast_compile
 

@@ -21,8 +21,7 @@ import jax
 import numpy as np
 from bad_calls import MASKED, PACKAGE, innermost
 
-import jaxonline as jo
-from jaxonline.parameters.signatures import Parameter, parameters_of
+from jaxonline.parameters.signatures import Parameter, exported_names, parameters_of
 
 
 class Unprintable:
@@ -107,11 +106,12 @@ class Call(NamedTuple):
 
 def public_callables() -> dict[str, Callable[..., Any]]:
     """Return the public classes, classmethods and functions whose docstring has an example, by name."""
-    modules = ["jaxonline", *(f"jaxonline.{name}" for name in jo._SUBPACKAGES if name != "random")]
+    packages = [name for name in jo.__all__ if hasattr(getattr(jo, name), "__path__") and name != "random"]
+    modules = ["jaxonline", *(f"jaxonline.{name}" for name in packages)]
     found: dict[int, tuple[str, Any]] = {}
     for path in modules:
         module = importlib.import_module(path)
-        for name in getattr(module, "__all__", None) or dir(module):
+        for name in exported_names(module):
             value = getattr(module, name)
             names = _functions_of(value) if inspect.ismodule(value) else {"": value}
             for inner, function in names.items():

@@ -14,9 +14,9 @@ import jax.numpy as jnp
 import noisy_kernel_reference as reference
 import numpy as np
 
-from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric
+from jaxonline.estimators.counts import FiniteDistribution, Geometric
 from jaxonline.estimators.feature_maps import DotProductFeatureMap
-from jaxonline.estimators.paired_feature_maps import PairedFeatureMap
+from jaxonline.estimators.noisy_features import PairedFeatureMap
 from jaxonline.game import stream_keys
 from jaxonline.kernels import PowerSeries
 

@@ -29,9 +29,9 @@ from jaxonline.estimators import (
     cost_aware,
     radial_surrogate,
 )
-from jaxonline.estimators.dictionary import Dictionary
+from jaxonline.estimators.fourier import Dictionary
 from jaxonline.kernels import Gaussian, Inhomogeneous
-from jaxonline.kernels.radial import Cauchy
+from jaxonline.kernels.shift_invariant import Cauchy
 from jaxonline.learners.attributes import Baseline, aer, aerr
 from jaxonline.learners.bandits.contextual import LinThompson, LinUCB
 from jaxonline.learners.bandits.exponential import EXP3, EXP3IX, EXP3P, EXP4, TsallisINF
@@ -47,7 +47,7 @@ from jaxonline.learners.bandits.index_policies import (
 from jaxonline.learners.bandits.moving import DiscountedUCB, SlidingWindowUCB
 from jaxonline.learners.bandits.sets_and_duels import CUCB, RUCB
 from jaxonline.learners.bandits.thompson import BernoulliThompson, EpsilonGreedy, ExploreThenCommit, GaussianThompson
-from jaxonline.learners.experts.advice import Aggregating, OverAdvice, Truncated
+from jaxonline.learners.experts.advice import Aggregating, Halving, OverAdvice, Truncated, WeightedMajority
 from jaxonline.learners.experts.combiners import (
     BOA,
     EWA,
@@ -59,15 +59,11 @@ from jaxonline.learners.experts.combiners import (
     MLProd,
 )
 from jaxonline.learners.experts.hedge import DrawnExpert, Hedge, LabelEfficientHedge
-from jaxonline.learners.experts.votes import Halving, WeightedMajority
 from jaxonline.learners.gradient.descent import AdaGrad, GradientBandit, OnlineNewtonStep
 from jaxonline.learners.gradient.mirror import ExponentiatedGradient, LogBarrier, MirrorLearner, PNorm
-from jaxonline.learners.kernels.kernel_gradient import KernelGradient
-from jaxonline.learners.kernels.multikernel import MultiKernel
-from jaxonline.learners.kernels.noisy_kernel import NoisyKernel, Storage
-from jaxonline.learners.kernels.omkl_gf import OMKLGF
-from jaxonline.learners.kernels.raker import Raker
-from jaxonline.learners.kernels.surrogate_kernel import SurrogateKernel
+from jaxonline.learners.kernels.dictionaries import OMKLGF, MultiKernel, Raker
+from jaxonline.learners.kernels.noisy import NoisyKernel, Storage
+from jaxonline.learners.kernels.supports import KernelGradient, SurrogateKernel
 from jaxonline.learners.linear.classifiers import (
     PassiveAggressive,
     Perceptron,

@@ -30,8 +30,14 @@ from jaxonline.kernels import (
     Sum,
 )
 from jaxonline.kernels.dot_product import require_dot_product
-from jaxonline.kernels.radial import Cauchy, GaussianMixture, RadialExponential, quadrature_error, truncate
-from jaxonline.kernels.shift_invariant import require_shift_invariant
+from jaxonline.kernels.shift_invariant import (
+    Cauchy,
+    GaussianMixture,
+    RadialExponential,
+    quadrature_error,
+    require_shift_invariant,
+    truncate,
+)
 from jaxonline.parameters.struct import replace, stack
 
 pytestmark = pytest.mark.fast_compile

@@ -16,8 +16,7 @@ from jaxonline.estimators import (
     SeriesEstimator,
     minimum_variance,
 )
-from jaxonline.estimators.series import n_required_terms
-from jaxonline.estimators.series_moments import lemma1_bound, truncation_bias
+from jaxonline.estimators.series import lemma1_bound, n_required_terms, truncation_bias
 from jaxonline.feedback import FullOracle
 from jaxonline.game.roles import Draw
 from jaxonline.kernels import Linear

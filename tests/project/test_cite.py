@@ -13,6 +13,7 @@ from registry import LEARNERS
 import jaxonline as jo
 from benchmarks.papers.claims.notes import PAPERS
 from jaxonline.citing import METHODS, entries
+from jaxonline.parameters.signatures import exported_names
 from jaxonline.results import Standings
 
 KEYS_BY_LETTER = {
@@ -106,7 +107,7 @@ def test_every_learner_of_the_registry_has_a_paper():
 def test_every_learner_and_combiner_that_is_offered_has_a_paper():
     made = {
         name
-        for name in jo.learners.__all__
+        for name in exported_names(jo.learners)
         if {"init", "update"} <= set(dir(getattr(jo.learners, name))) and name != "Combiner"
     }
     assert sorted(made - set(METHODS)) == []

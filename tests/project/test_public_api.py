@@ -15,6 +15,7 @@ from typer.main import get_command
 
 import jaxonline
 from jaxonline import cli
+from jaxonline.parameters.signatures import exported_names
 from jaxonline.study.files.schema import schema
 
 LIST = Path(__file__).with_name("public_api.txt")
@@ -22,17 +23,15 @@ COMMAND = "python tests/project/test_public_api.py"  # writes the list
 
 
 def public_modules() -> list[types.ModuleType]:
-    """The package, the modules that it exports, and the other modules with `__all__`."""
+    """The package, the modules that it exports, and the other packages."""
     names = [info.name for info in pkgutil.walk_packages(jaxonline.__path__, "jaxonline.")]
     inside = [importlib.import_module(name) for name in names if "._" not in name]
     exported = [getattr(jaxonline, name) for name in jaxonline.__all__]
-    return [jaxonline, *(module for module in inside if module in exported or hasattr(module, "__all__"))]
+    return [jaxonline, *(module for module in inside if module in exported or hasattr(module, "__path__"))]
 
 
 def public_names(module: types.ModuleType) -> list[str]:
-    """`__all__`; without it, the names that the module or the modules inside it define."""
-    defined = [name for name, value in vars(module).items() if home(value).startswith(module.__name__)]
-    return sorted(getattr(module, "__all__", None) or [name for name in defined if not name.startswith("_")])
+    return sorted(exported_names(module))
 
 
 def home(value: Any) -> str:
@@ -114,16 +113,6 @@ def test_a_signature_shows_names_kinds_and_defaults():
     def function(key, /, draw=sorted, *, shape=(), dtype=float, mesh=Path("."), **options: int) -> None: ...
 
     assert signature(function) == "(key, /, draw=sorted, *, shape=(), dtype=float, mesh=..., **options)"
-
-
-def test_help_lists_each_public_name_under_its_task():
-    parts = re.findall(r"^(\S.*):\n((?: {4}.*\n?)+)", inspect.getdoc(jaxonline) or "", re.MULTILINE)
-    listed = {task: re.findall(r"\w+", names) for task, names in parts}
-    modules = listed.pop("Packages and modules")
-    assert listed == {task: list(names) for task, names in jaxonline._NAMES_BY_TASK.items()}  # also the site's
-    assert listed["Write a learner"] == ["struct", "static", "replace"]
-    assert sorted([*modules, *(name for names in listed.values() for name in names)]) == sorted(jaxonline.__all__)
-    assert all(isinstance(getattr(jaxonline, name), types.ModuleType) for name in modules)
 
 
 def test_dir_returns_only_the_public_names():

@@ -7,6 +7,7 @@ from fresh_python import ROOT
 from registry import LEARNERS
 
 from jaxonline import bounds, learners
+from jaxonline.parameters.signatures import exported_names
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def test_the_tables_are_up_to_date(which_learner):
 
 def test_every_learner_is_in_a_table(which_learner):
     tables = which_learner.tables()
-    classes = {type(entry().learner).__name__ for entry in LEARNERS.values()} & set(learners.__all__)
+    classes = {type(entry().learner).__name__ for entry in LEARNERS.values()} & set(exported_names(learners))
     assert len(classes) > 40
     assert [name for name in classes - set(which_learner.WRAPPERS) if f"[`{name}" not in tables] == []
 
@@ -43,7 +44,7 @@ def test_the_feedback_of_a_table_is_one_that_its_learners_play(which_learner):
 
 def test_bounds_and_suites_of_the_tables_exist(which_learner):
     rows = [row for group in which_learner.GROUPS for row in group.rows]
-    assert [row.bound for row in rows if row.bound and row.bound not in bounds.__all__] == []
+    assert [row.bound for row in rows if row.bound and row.bound not in exported_names(bounds)] == []
     assert {group.suite for group in which_learner.GROUPS} == {"", "textbook-bandits", "noisy-regression"}
 
 

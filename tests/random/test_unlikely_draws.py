@@ -8,7 +8,7 @@ from word_thresholds import share_below
 
 import jaxonline as jo
 from jaxonline import random
-from jaxonline.estimators import FiniteDistribution, count_distributions
+from jaxonline.estimators import FiniteDistribution, counts
 from jaxonline.feedback import delays
 from jaxonline.learners.experts import combiners
 from jaxonline.numerics.elementwise import Compensated
@@ -69,7 +69,7 @@ def test_numbers_of_copies_have_their_probability(monkeypatch):
         law, most = jax.tree.map(jnp.asarray, FiniteDistribution(table)), len(table) - 1
 
         def is_low(words, law=law, most=most):
-            monkeypatch.setattr(count_distributions, "word_pairs", lambda *_: words)
+            monkeypatch.setattr(counts, "word_pairs", lambda *_: words)
             return law.sample(None) > jnp.arange(most, dtype=jnp.int32)  # large N belong to small numbers
 
         def one_each(words, is_low=is_low):

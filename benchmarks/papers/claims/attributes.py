@@ -20,8 +20,7 @@ from benchmarks.papers.estimators.attributes import AttributeSeriesGradient
 from benchmarks.papers.estimators.limits import limit_bias
 from benchmarks.papers.estimators.series import PolynomialSequenceEstimator, chebyshev
 from jaxonline.estimators import AttributeGradient, AttributePairs, SeriesEstimator, minimum_variance
-from jaxonline.estimators.attribute_pairs import PairMoments, pair_loss, project_psd
-from jaxonline.estimators.attributes import AttributeIndices
+from jaxonline.estimators.attributes import AttributeIndices, PairMoments, pair_loss, project_psd
 from jaxonline.losses import Logistic, SeriesLoss, SmoothedHinge
 from jaxonline.verify import Verification, bound, unbiased
 

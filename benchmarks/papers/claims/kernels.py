@@ -25,7 +25,7 @@ from jaxonline.estimators import (
     GaussianFeatureMap,
     Geometric,
 )
-from jaxonline.estimators.feature_maps import FeatureMap, copy_moments, prod
+from jaxonline.estimators.noisy_features import FeatureMap, copy_moments, prod
 from jaxonline.kernels import (
     Binomial,
     ExponentialKernel,

@@ -31,7 +31,7 @@ from jaxonline.estimators import (
 )
 from jaxonline.estimators.gradient_length import LengthEstimate
 from jaxonline.estimators.noisy_features import FeatureMap, NoisyFeature
-from jaxonline.estimators.series_moments import lemma1_bound
+from jaxonline.estimators.series import lemma1_bound
 from jaxonline.kernels import DotProductKernel, ExponentialKernel, Gaussian, Linear
 from jaxonline.learners import NoisyKernel, Storage
 from jaxonline.learners.kernels import expansion

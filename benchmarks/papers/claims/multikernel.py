@@ -27,7 +27,7 @@ from benchmarks.papers.claims.registry import PRINTED_BIASED, PRINTED_VIOLATED, 
 from benchmarks.papers.estimators.kernels_under_noise import DebiasedFourierFeatures
 from jaxonline.bounds import Features, boa, concatenated, exponential_weights, ml_poly, ml_prod, vaw, vaw2
 from jaxonline.estimators import FourierFeatures
-from jaxonline.estimators.dictionary import Dictionary
+from jaxonline.estimators.fourier import Dictionary
 from jaxonline.feedback import FullOracle
 from jaxonline.game import Specs
 from jaxonline.kernels import Gaussian, Laplacian, Scaled, ShiftInvariantKernel

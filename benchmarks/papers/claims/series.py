@@ -39,7 +39,7 @@ from jaxonline.estimators import (
     cost_aware,
     minimum_variance,
 )
-from jaxonline.estimators.series_moments import exact_second_moment, lemma1_bound
+from jaxonline.estimators.series import exact_second_moment, lemma1_bound
 from jaxonline.losses import Exponential, Logistic, SeriesLoss, SmoothedAbsolute, SmoothedHinge, Squared
 from jaxonline.numerics.elementwise import run_compiled
 from jaxonline.parameters import check

@@ -29,7 +29,7 @@ from jaxonline.estimators import Surrogate, radial_surrogate
 from jaxonline.estimators.surrogates import lemma7_bound
 from jaxonline.feedback.noise import gaussian, laplace
 from jaxonline.kernels import Gaussian, Inhomogeneous
-from jaxonline.kernels.radial import Cauchy, GaussianMixture
+from jaxonline.kernels.shift_invariant import Cauchy, GaussianMixture
 from jaxonline.numerics.elementwise import run_compiled
 from jaxonline.parameters import check
 from jaxonline.parameters.types import as_floating

@@ -29,7 +29,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
-from jaxonline.estimators.index_sampling import split_attributes, uniform_subset
+from jaxonline.estimators.attributes import split_attributes, uniform_subset
 from jaxonline.game.keys import UPDATE, part_key
 from jaxonline.numerics.triangular import product
 from jaxonline.parameters import check

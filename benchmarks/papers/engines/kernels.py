@@ -152,7 +152,7 @@ def expert_forecasts(
 
     Example:
         >>> import jax, numpy as np
-        >>> from jaxonline.estimators.dictionary import Dictionary
+        >>> from jaxonline.estimators.fourier import Dictionary
         >>> from benchmarks.papers.engines.kernels import expert_forecasts
         >>> with jax.enable_x64(True):
         ...     forecasts = expert_forecasts(Dictionary(np.zeros((2, 1, 1))), np.ones((3, 1)), np.ones(3))

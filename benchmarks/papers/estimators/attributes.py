@@ -31,15 +31,16 @@ from jaxonline.bounds.kernels import factor_moment
 from jaxonline.bounds.regret_bound import OBLIVIOUS, RegretBound, assumes, gradient_descent
 from jaxonline.estimators.attributes import (
     IndexLaw,
+    check_enumerable,
     estimate_instance,
     estimate_predictions,
     index_probabilities,
     index_weights,
+    uniform_subset,
+    weighted_indices,
 )
-from jaxonline.estimators.count_distributions import AnyLaw
-from jaxonline.estimators.index_sampling import check_enumerable, uniform_subset, weighted_indices
-from jaxonline.estimators.series import SeriesEstimator, SeriesOptions
-from jaxonline.estimators.series_moments import exact_second_moment
+from jaxonline.estimators.counts import AnyLaw
+from jaxonline.estimators.series import SeriesEstimator, SeriesOptions, exact_second_moment
 from jaxonline.losses.base import AnyLoss, is_margin_loss
 from jaxonline.losses.series import AnySeriesLoss
 from jaxonline.numerics.elementwise import run_compiled

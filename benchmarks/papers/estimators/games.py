@@ -36,7 +36,7 @@ from jaxonline.environments.adversaries import SQUARED, IndistinguishablePair
 from jaxonline.environments.data import DataStream
 from jaxonline.feedback import NoisyCopies
 from jaxonline.game import Game
-from jaxonline.kernels.base import AnyKernel, Kernel
+from jaxonline.kernels.dot_product import AnyKernel, Kernel
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.signatures import validate_arguments

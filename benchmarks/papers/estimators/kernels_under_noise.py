@@ -32,7 +32,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float
 
 from jaxonline.estimators.fourier import FourierFeatures
-from jaxonline.estimators.noise_surrogates import NoiseSurrogate, RotatedKernel
+from jaxonline.estimators.surrogates import NoiseSurrogate, RotatedKernel
 from jaxonline.feedback.noise import Covariance
 from jaxonline.kernels.dot_product import PolynomialKernel
 from jaxonline.parameters.citations import cites

@@ -18,11 +18,9 @@ import math
 
 import numpy as np
 
-from jaxonline.estimators.count_distributions import FiniteDistribution
-from jaxonline.estimators.count_protocol import AnyCountDistribution, CountDistribution
-from jaxonline.estimators.feature_maps import FeatureMap
+from jaxonline.estimators.counts import AnyCountDistribution, CountDistribution, FiniteDistribution
 from jaxonline.estimators.gradient_length import GradientLength
-from jaxonline.estimators.paired_feature_maps import PairedFeatureMap
+from jaxonline.estimators.noisy_features import FeatureMap, PairedFeatureMap
 from jaxonline.estimators.series import SeriesEstimator, n_required_terms
 from jaxonline.kernels import DotProductKernel
 from jaxonline.losses.series import AnySeriesLoss, require_series

@@ -36,8 +36,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int
 from scipy import special
 
-from jaxonline.estimators.count_distributions import distribution_from_magnitudes
-from jaxonline.estimators.count_protocol import AnyCountDistribution, CountDistribution
+from jaxonline.estimators.counts import AnyCountDistribution, CountDistribution, distribution_from_magnitudes
 from jaxonline.estimators.fine_uniform import fine_uniform
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.losses.series import SeriesLoss

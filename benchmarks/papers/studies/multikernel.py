@@ -24,7 +24,7 @@ from benchmarks.papers.studies import figures
 from jaxonline import datasets, learners
 from jaxonline._xla.compile_options import fast_compile_options, jit_with_options
 from jaxonline._xla.threads import run_parallel
-from jaxonline.estimators.dictionary import Dictionary
+from jaxonline.estimators.fourier import Dictionary
 from jaxonline.game import LearnerWrapper, Specs
 from jaxonline.learners import Truncated
 from jaxonline.parameters.errors import ArgumentError

@@ -17,7 +17,7 @@ from pydantic import Field
 from benchmarks.papers.engines.kernels import BLOCK_ROUNDS, scan_blocks
 from benchmarks.papers.studies import figures
 from jaxonline import bounds, kernels
-from jaxonline.estimators.dictionary import Dictionary
+from jaxonline.estimators.fourier import Dictionary
 from jaxonline.feedback import FullOracle
 from jaxonline.game.roles import Specs
 from jaxonline.learners import VAW, MultiKernel

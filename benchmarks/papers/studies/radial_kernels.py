@@ -31,7 +31,7 @@ from jaxonline.environments import DataStream
 from jaxonline.estimators.surrogates import Surrogate, lemma7_bound, radial_surrogate, surrogate_error
 from jaxonline.feedback import FullInformation, NoisyCopies, noise
 from jaxonline.game import Game, WithFeedback
-from jaxonline.kernels.radial import Cauchy, RadialExponential, SchoenbergKernel, quadrature_error, truncate
+from jaxonline.kernels.shift_invariant import Cauchy, RadialExponential, SchoenbergKernel, quadrature_error, truncate
 from jaxonline.parameters import check
 from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Interval, Number, Table, Text

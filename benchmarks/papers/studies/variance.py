@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import Field
 
 from benchmarks.papers.studies import figures
-from jaxonline.estimators.series_moments import VarianceRow, variance_table
+from jaxonline.estimators.series import VarianceRow, variance_table
 from jaxonline.losses import Exponential, Logistic, SmoothedAbsolute, SmoothedHinge, Squared
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.report.plotting import COLOURS

@@ -12,8 +12,7 @@ from jaxonline.estimators.gradients import AnyEstimator
 from jaxonline.game.roles import Specs
 from jaxonline.learners.checks import zeros_like_vector
 from jaxonline.learners.experts.weights import softmax_weights
-from jaxonline.learners.gradient.descent import EstimatorLearner
-from jaxonline.learners.gradient.step_sizes import Optimizer, StepSize
+from jaxonline.learners.gradient.descent import EstimatorLearner, Optimizer, StepSize
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct

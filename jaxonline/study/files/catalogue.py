@@ -23,7 +23,7 @@ from jaxonline.kernels import Kernel
 from jaxonline.learners import Combiner
 from jaxonline.losses import Loss
 from jaxonline.parameters.errors import did_you_mean
-from jaxonline.parameters.signatures import Parameter, members_of, parameters_of
+from jaxonline.parameters.signatures import Parameter, exported_names, members_of, parameters_of
 from jaxonline.study.files.data import data_stream
 from jaxonline.study.files.docstrings import documented_parameters, first_line
 
@@ -135,10 +135,7 @@ def _package_entries() -> Iterator[Entry]:
 
 
 def _exports(module: types.ModuleType) -> list[tuple[str, Any]]:
-    public_names = [
-        n for n, v in vars(module).items() if n[0] != "_" and getattr(v, "__module__", "") == module.__name__
-    ]
-    return [(name, getattr(module, name)) for name in getattr(module, "__all__", public_names)]
+    return [(name, getattr(module, name)) for name in exported_names(module)]
 
 
 def _entry(name: str, kind: str, make: Any, product: type | None, package: str, *owners: type) -> Entry:

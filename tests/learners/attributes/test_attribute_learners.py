@@ -18,7 +18,7 @@ import jaxonline as jo
 from jaxonline import bounds
 from jaxonline.comparators.linear import L1Ball
 from jaxonline.environments import DataStream, HiddenAttribute, three_bits
-from jaxonline.estimators.attribute_pairs import AttributePairs
+from jaxonline.estimators.attributes import AttributePairs
 from jaxonline.feedback import Attributes
 from jaxonline.game.keys import stream_keys
 from jaxonline.learners import Baseline, aer, aerr

@@ -11,7 +11,7 @@ from noisy_kernel_draws import drawn, reference_kernel
 from tiers import some
 
 import jaxonline as jo
-from jaxonline.estimators.count_distributions import Geometric, minimum_variance
+from jaxonline.estimators.counts import Geometric, minimum_variance
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.kernels import ExponentialKernel, Gaussian

@@ -21,7 +21,7 @@ from tiers import some
 import jaxonline as jo
 from jaxonline.estimators import FullGradient, MeanOfCopies, NaiveCopy, TwoCopies
 from jaxonline.kernels import ExponentialKernel, Gaussian, Inhomogeneous, Laplacian, Linear, Scaled, Sum
-from jaxonline.kernels.radial import Cauchy
+from jaxonline.kernels.shift_invariant import Cauchy
 from jaxonline.learners import KernelGradient
 from jaxonline.learners.kernels.supports import Supports, empty_supports
 from jaxonline.losses import Exponential, SmoothedAbsolute, SmoothedHinge, Squared

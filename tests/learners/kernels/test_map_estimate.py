@@ -9,7 +9,7 @@ from tiers import some
 import jaxonline as jo
 from jaxonline.estimators import GaussianFeatureMap, Geometric
 from jaxonline.learners import Storage
-from jaxonline.learners.kernels.map_estimate import Requests
+from jaxonline.learners.kernels.noisy import Requests
 
 LISTED, MOST_FRESH, DEEPEST, MOST_PAIRS = 2, 3, 4, 3
 RUNS = 64

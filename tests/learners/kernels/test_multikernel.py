@@ -13,15 +13,13 @@ from benchmarks.papers.engines.kernels import aggregate, expert_forecasts, play_
 from jaxonline import bounds
 from jaxonline.bounds import Features
 from jaxonline.comparators import best_in_rkhs_ball
-from jaxonline.estimators.dictionary import Dictionary, published_kernels
+from jaxonline.estimators.fourier import Dictionary, published_kernels
 from jaxonline.feedback import FullOracle
 from jaxonline.game import Specs
 from jaxonline.kernels import Gaussian, Laplacian, Scaled
 from jaxonline.learners.experts.advice import Truncated
 from jaxonline.learners.experts.combiners import EWA
-from jaxonline.learners.kernels.multikernel import MultiKernel
-from jaxonline.learners.kernels.omkl_gf import OMKLGF, Graph
-from jaxonline.learners.kernels.raker import Raker
+from jaxonline.learners.kernels.dictionaries import OMKLGF, Graph, MultiKernel, Raker
 from jaxonline.learners.linear.vaw import VAW
 
 # ---------------------------------------------------------------------------------------------------------------------

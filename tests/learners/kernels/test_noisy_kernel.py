@@ -8,11 +8,11 @@ from noisy_kernel_draws import TERMS, drawn, labels, padded, power_series, refer
 from tiers import some
 
 import jaxonline as jo
-from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric
+from jaxonline.estimators.counts import FiniteDistribution, Geometric
 from jaxonline.estimators.feature_maps import GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
+from jaxonline.estimators.noisy_features import PairedFeatureMap
 from jaxonline.estimators.optimal_feature_maps import best_feature_map
-from jaxonline.estimators.paired_feature_maps import PairedFeatureMap
 from jaxonline.kernels import (
     Binomial,
     ExponentialKernel,

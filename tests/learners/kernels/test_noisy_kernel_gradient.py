@@ -20,7 +20,7 @@ from tiers import some
 
 import jaxonline as jo
 from jaxonline import verify
-from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric, minimum_variance
+from jaxonline.estimators.counts import FiniteDistribution, Geometric, minimum_variance
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.game import Specs, stream_keys

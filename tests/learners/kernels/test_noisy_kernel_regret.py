@@ -17,7 +17,7 @@ from tiers import some
 import jaxonline as jo
 from jaxonline.bounds import factor_moment, noisy_kernel
 from jaxonline.comparators import RKHSBall
-from jaxonline.estimators.count_distributions import distribution_from_magnitudes, minimum_variance
+from jaxonline.estimators.counts import distribution_from_magnitudes, minimum_variance
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.kernels import Gaussian, Inhomogeneous

@@ -10,12 +10,12 @@ from noisy_kernel_draws import drawn
 from tiers import some
 
 import jaxonline as jo
-from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric
+from jaxonline.estimators.counts import FiniteDistribution, Geometric
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.kernels import ExponentialKernel, Gaussian
 from jaxonline.learners import NoisyKernel, Storage
-from jaxonline.learners.kernels.capacity import _chunk_distribution, _update_probability
+from jaxonline.learners.kernels.expansion import _chunk_distribution, _update_probability
 from jaxonline.losses import Exponential, SmoothedAbsolute, Squared
 
 pytestmark = pytest.mark.fast_compile

@@ -25,7 +25,7 @@ from benchmarks.papers.estimators.kernels_under_noise import LaplaceSurrogate
 from jaxonline import verify
 from jaxonline.estimators import Surrogate, radial_surrogate
 from jaxonline.kernels import Gaussian
-from jaxonline.kernels.radial import Cauchy
+from jaxonline.kernels.shift_invariant import Cauchy
 from jaxonline.learners import SurrogateKernel
 from jaxonline.parameters.errors import OverflowWarning
 

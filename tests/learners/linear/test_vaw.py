@@ -11,7 +11,7 @@ from vaw_equations import normal_equations, sequence
 import jaxonline as jo
 from benchmarks.papers.engines.kernels import forecast
 from jaxonline import bounds
-from jaxonline.estimators.dictionary import Dictionary
+from jaxonline.estimators.fourier import Dictionary
 from jaxonline.learners.linear.vaw import VAW, absorb, initial_state
 from jaxonline.numerics.elementwise import sincos
 from jaxonline.numerics.triangular import cholesky_and_inverse

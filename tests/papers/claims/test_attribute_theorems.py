@@ -17,7 +17,7 @@ from benchmarks.papers.claims.registry import run_claims
 from jaxonline import bounds
 from jaxonline.datasets import mnist
 from jaxonline.environments import HiddenAttribute
-from jaxonline.feedback.attributes import AttributesOracle
+from jaxonline.feedback.copies import AttributesOracle
 from jaxonline.game import Specs
 from jaxonline.learners import aer
 from jaxonline.simulation.blocks import default_mesh

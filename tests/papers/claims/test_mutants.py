@@ -11,13 +11,8 @@ import pytest
 from benchmarks.papers.claims import lengths
 from benchmarks.papers.claims.registry import run_claims
 from benchmarks.papers.estimators import series as sequences
-from jaxonline.estimators import (
-    attribute_pairs,
-    attributes,
-    fourier,
-    series_moments,
-)
-from jaxonline.estimators.count_distributions import Geometric
+from jaxonline.estimators import attributes, fourier
+from jaxonline.estimators.counts import Geometric
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradients import MeanOfCopies, PairsOfCopies
 from jaxonline.estimators.noisy_features import FeatureMap, PairProduct, zero_on_overflow
@@ -123,8 +118,8 @@ def _l2_sampler(patch):
 
 def _pair_sampler(patch):
     """Pairs are drawn from all but the last one."""
-    right = attribute_pairs.uniform_subset
-    patch.setattr(attribute_pairs, "uniform_subset", lambda key, d, size: right(key, d - 1, size))
+    right = attributes.uniform_subset
+    patch.setattr(attributes, "uniform_subset", lambda key, d, size: right(key, d - 1, size))
 
 
 def _last_of_each_sequence(patch):
@@ -162,7 +157,8 @@ def _moment(owner, name):
 def _series_moment(patch):
     from benchmarks.papers.claims import series
 
-    patch.setattr(series, "exact_second_moment", lambda *args: 1.5 * series_moments.exact_second_moment(*args))
+    right = series.exact_second_moment
+    patch.setattr(series, "exact_second_moment", lambda *args: 1.5 * right(*args))
 
 
 def _next_power_of_two(patch):

@@ -19,7 +19,7 @@ from benchmarks.papers.estimators.series import (
     chebyshev,
 )
 from jaxonline.estimators import FiniteDistribution, GradientLength
-from jaxonline.estimators.series_moments import expected_queries
+from jaxonline.estimators.series import expected_queries
 
 LABELS = {"regression": -0.2, "classification": -1.0}
 VALUES, PROBABILITIES = np.array([-0.4, 0.3, 0.9]), np.array([0.3, 0.5, 0.2])

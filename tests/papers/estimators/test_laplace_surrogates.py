@@ -12,7 +12,7 @@ import jaxonline as jo
 from benchmarks.papers.estimators.kernels_under_noise import LaplaceSurrogate
 from jaxonline.estimators import Surrogate
 from jaxonline.kernels import Gaussian, Linear
-from jaxonline.kernels.radial import Cauchy, GaussianMixture, truncate
+from jaxonline.kernels.shift_invariant import Cauchy, GaussianMixture, truncate
 from jaxonline.learners import SurrogateKernel
 
 pytestmark = pytest.mark.fast_compile

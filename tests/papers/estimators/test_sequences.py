@@ -10,7 +10,7 @@ import pytest
 from scipy import interpolate, special
 
 from benchmarks.papers.estimators.series import PolynomialSequence, PolynomialSequenceEstimator, bernstein, chebyshev
-from jaxonline.estimators.count_distributions import FiniteDistribution, Geometric
+from jaxonline.estimators.counts import FiniteDistribution, Geometric
 
 pytestmark = pytest.mark.fast_compile
 

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from benchmarks.papers.studies import attributes_mnist as digits
 from benchmarks.papers.studies.attributes import PAIRS, ROWS, FewAttributes, parse_pairs
 from jaxonline.datasets import mnist
-from jaxonline.estimators.attribute_pairs import project_psd
+from jaxonline.estimators.attributes import project_psd
 from jaxonline.learners.attributes import minimise_on_l1_ball
 from jaxonline.study import Context
 

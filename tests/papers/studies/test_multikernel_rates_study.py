@@ -17,7 +17,7 @@ from benchmarks.papers.studies.multikernel_rates import (
     fit_power,
     leading_terms,
 )
-from jaxonline.estimators.dictionary import Dictionary
+from jaxonline.estimators.fourier import Dictionary
 from jaxonline.study import Context
 
 SMALL = MultiKernelRates(rounds=(64, 256, 1024), draws=8, cost_kernels=(2, 4), cost_features=(16, 32))

@@ -12,7 +12,7 @@ from tiers import some
 
 from benchmarks.papers.engines.kernels import expert_forecasts, forecast
 from benchmarks.papers.studies.multikernel import MultiKernelTable, parse_seeds, printed, run_set, scaled
-from jaxonline.estimators.dictionary import Dictionary
+from jaxonline.estimators.fourier import Dictionary
 from jaxonline.study import Context
 
 # MSE x 1000, mean of seeds 0 to 4: AR(4), Airfoil, Concrete; computed independently, from the published notebooks
