@@ -63,6 +63,7 @@ class Bets:
 # Settings shared by all methods of verification.
 
 
+Progress = Callable[[int, int], None]
 _ASSUMED_KURTOSIS = 1000.0
 
 
@@ -221,9 +222,6 @@ def _real_parts(leaf: jax.Array) -> list[jax.Array]:
 #
 # Sample `i` has the key `fold_in(key, i)` for any number of devices and samples, so that verdicts are reproducible and
 # a single sample can be drawn again.
-
-
-Progress = Callable[[int, int], None]
 
 
 @struct

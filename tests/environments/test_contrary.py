@@ -173,13 +173,13 @@ def test_exp3_keeps_its_bound_against_contrary_losses():
 def test_contrary_losses_answer_the_most_probable_expert():
     labels, losses = ContraryLabels(), ContraryLosses(3)
     x = labels.instance(KEY, (), 1)[0]
-    answers = [float(labels.answer(KEY, (), 1, x, jnp.float32(move))[0]) for move in (-0.1, 0.0, 2.0)]
+    answers = [float(labels.outcome(KEY, (), 1, x, jnp.float32(move))[0]) for move in (-0.1, 0.0, 2.0)]
     assert answers == [1.0, -1.0, -1.0]
     moves = jnp.int32(1), jnp.array([0.2, 0.3, 0.5]), Draw(jnp.int32(1), jnp.array([0.4, 0.2, 0.4]))
     empty = losses.instance(KEY, 0, 1)[0]
-    assert [int(losses.answer(KEY, jnp.int32(0), 1, empty, move)[0].argmax()) for move in moves] == [1, 2, 0]
+    assert [int(losses.outcome(KEY, jnp.int32(0), 1, empty, move)[0].argmax()) for move in moves] == [1, 2, 0]
     blind = ContraryLosses(3, blind=True)
-    assert blind.answer(KEY, jnp.int32(2), 1, empty, moves[0])[0].tolist() == [0.0, 0.0, 1.0]
+    assert blind.outcome(KEY, jnp.int32(2), 1, empty, moves[0])[0].tolist() == [0.0, 0.0, 1.0]
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -301,7 +301,7 @@ def _draw_picks(hidden: HiddenAttribute, key: jax.Array) -> jax.Array:
     def play(right: jax.Array, t: jax.Array) -> tuple[jax.Array, jax.Array]:
         draw, answer = jax.random.split(jax.random.fold_in(key, t))
         x, _ = hidden.instance(draw, state, t)
-        y, _ = hidden.answer(answer, state, t, x, jnp.zeros_like(x[0]))
+        y, _ = hidden.outcome(answer, state, t, x, jnp.zeros_like(x[0]))
         chosen = jnp.argsort(-right, stable=True)[:PICKED]
         return right.at[chosen].add(x[chosen] * y), jnp.any(chosen == state.attribute)
 
