@@ -1,12 +1,7 @@
 """Regret and mistake bounds of theorems as numbers, with the step sizes that they prescribe.
 
-The modules are `linear` (linear predictors, with `moments` of data and noise), `convex` (other gradient descent),
-`adaptive_steps` (steps 1/t and AdaGrad), `classifiers` (mistakes of classifiers), `experts` (expert advice),
-`second_order` (the same, from a run's regrets), `bandits`, `combinatorial` (bandits with sets of arms), `duelling`
-(bandits with pairs of arms), `best_arm` (identification of the best arm), `delayed` (late answers), `noisy_kernels`
-(kernels with any noise), `gaussian_noise` (kernels with Gaussian noise), `multikernel` (multi-kernel least squares),
-`attributes` (a few attributes of each instance), `attribute_gradients` (the same for
-exponentiated gradient) and `high_probability` (bounds that hold with high probability).
+The modules are `gradient` (gradient and mirror descent), `classifiers` (mistakes), `experts`, `bandits`, `kernels`,
+`attributes` and `attribute_gradients` (a few attributes of each instance), and `high_probability`.
 """
 
 from jaxonline.bounds.attribute_gradients import attribute_exponentiated_regret as attribute_exponentiated_regret

@@ -1,12 +1,10 @@
 """Unbiased estimators of gradients, functions of a mean, feature vectors and kernels from limited information.
 
-* Gradients: `gradients` (noisy copies), `attributes` and `attribute_pairs` (k attributes of an instance).
-* Functions of a mean, from a random number of copies: `series`, with the distributions of that number
-  (`count_distributions`, `count_protocol` for your own) and exact moments (`series_moments`).
-* Feature maps of kernels: `feature_maps`, with exact moments (`feature_moments`), optimal distributions
-  (`optimal_feature_maps`) and stored estimates (`noisy_features`); `gradient_length` for the derivative of the loss.
-* Kernels: `surrogates` under Gaussian noise; `fourier` and `dictionary` for random Fourier features.
-* `index_sampling` draws the coordinates to observe.
+* Gradients: `gradients` (noisy copies) and `attributes` (k attributes of an instance).
+* Functions of a mean, from a random number of copies: `series`, with the distributions of that number (`counts`).
+* Feature maps of kernels: `feature_maps`, with moments and stored estimates (`noisy_features`) and optimal
+  distributions (`optimal_feature_maps`); `gradient_length` for the derivative of the loss.
+* Kernels: `surrogates` under Gaussian noise; `fourier` for random Fourier features.
 """
 
 from jaxonline.estimators.attributes import AttributeGradient as AttributeGradient
@@ -19,6 +17,7 @@ from jaxonline.estimators.counts import limit_counts as limit_counts
 from jaxonline.estimators.counts import minimum_variance as minimum_variance
 from jaxonline.estimators.feature_maps import DotProductFeatureMap as DotProductFeatureMap
 from jaxonline.estimators.feature_maps import GaussianFeatureMap as GaussianFeatureMap
+from jaxonline.estimators.fourier import Dictionary as Dictionary
 from jaxonline.estimators.fourier import FourierFeatures as FourierFeatures
 from jaxonline.estimators.gradient_length import GradientLength as GradientLength
 from jaxonline.estimators.gradients import FullGradient as FullGradient

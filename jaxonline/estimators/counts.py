@@ -57,7 +57,7 @@ class CountDistribution(abc.ABC):
         ...     def log_pmf(self, n):
         ...         return jnp.log(jnp.where(n == 4, self.many, jnp.where(n == 1, 1 - self.many, 0.0)))
         >>> estimator = jo.estimators.SeriesEstimator([0.0, 1.0, 0.0, 0.0, 0.5], FewOrMany(0.25))
-        >>> round(jo.estimators.series_moments.expected_queries(estimator), 6)
+        >>> round(jo.estimators.series.expected_queries(estimator), 6)
         1.75
     """
 
@@ -162,7 +162,7 @@ def has_known_values(law: CountDistribution) -> bool:
 #
 # Paper A uses the geometric distribution; `minimum_variance` and `cost_aware` return optimal distributions for a given
 # series, and `polynomial_counts` has a distribution with a polynomial tail. Own distributions need `sample` and
-# `log_pmf` (`count_protocol.CountDistribution`). Sampling inverts P(N >= n) at a uniform number made of three draws, so
+# `log_pmf` (`CountDistribution`). Sampling inverts P(N >= n) at a uniform number made of three draws, so
 # events of probability down to about 2^-69 (float32) or 2^-156 (float64) have the right frequency. A single uniform
 # float32 number would limit `Geometric(4.0)` to N <= 11.
 

@@ -151,7 +151,7 @@ class Dictionary:
 
     Example:
         >>> import jax.numpy as jnp, jaxonline as jo
-        >>> features = jo.estimators.dictionary.Dictionary(jnp.zeros((3, 1, 2)))
+        >>> features = jo.estimators.Dictionary(jnp.zeros((3, 1, 2)))
         >>> features.n_kernels, features(jnp.ones(2)).tolist()
         (3, [[0.0, 1.0], [0.0, 1.0], [0.0, 1.0]])
     """
@@ -187,7 +187,7 @@ class Dictionary:
         Example:
             >>> import jax, jaxonline as jo
             >>> kernels = [jo.kernels.Gaussian(1.0), jo.kernels.Laplacian(2.0)]
-            >>> jo.estimators.dictionary.Dictionary.draw(jax.random.key(0), kernels, 3, 10).frequencies.shape
+            >>> jo.estimators.Dictionary.draw(jax.random.key(0), kernels, 3, 10).frequencies.shape
             (2, 10, 3)
         """
         m = n_frequencies

@@ -350,7 +350,7 @@ def exact_variance(estimator: SeriesEstimator, second_moment: PositiveFloat, mea
     Example:
         >>> import jaxonline as jo
         >>> double = jo.estimators.SeriesEstimator([0.0, 2.0], jo.estimators.FiniteDistribution([0.0, 1.0]))
-        >>> round(jo.estimators.series_moments.exact_variance(double, second_moment=1.5, mean=1.0), 9)  # 4 Var X
+        >>> round(jo.estimators.series.exact_variance(double, second_moment=1.5, mean=1.0), 9)  # 4 Var X
         2.0
     """
     drawn_mean = exact_mean(estimator, mean) - host_float("constant", estimator.constant)

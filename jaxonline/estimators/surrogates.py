@@ -231,7 +231,7 @@ def radial_surrogate(
 
     Example:
         >>> import jax.numpy as jnp, jaxonline as jo
-        >>> surrogate = jo.estimators.radial_surrogate(jo.kernels.radial.Cauchy(4.0), 0.25, cut=1.0, dimension=4)
+        >>> surrogate = jo.estimators.radial_surrogate(jo.kernels.Cauchy(4.0), 0.25, cut=1.0, dimension=4)
         >>> round(float(surrogate(jnp.zeros(4), jnp.zeros(4))), 4)
         1.3264
     """

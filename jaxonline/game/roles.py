@@ -109,6 +109,11 @@ class Feedback:
             every run; None for any number of rounds.
         max_copies: the number of measured copies of an instance; None for any number. A round that is charged more has
             the loss NaN, so that the run is a failed run.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> jo.NoisyCopies(jo.noise.gaussian(0.1)).makes_copies, jo.Bandit().makes_copies
+        (True, False)
     """
 
     makes_copies: bool = False
@@ -140,7 +145,13 @@ class Feedback:
 
 
 class Oracle:
-    """Base class of the oracle of one round: it answers the learner and counts the queries."""
+    """Base class of the oracle of one round: it answers the learner and counts the queries.
+
+    Example:
+        >>> import jax.numpy as jnp, jaxonline as jo
+        >>> int(jo.feedback.FullOracle(x=jnp.ones(2), y=jnp.ones(())).queries())
+        1
+    """
 
     def queries(self) -> Int[Array, ""]:
         """The number of queries charged so far in this round."""

@@ -8,9 +8,12 @@ from jaxonline.kernels.dot_product import Inhomogeneous as Inhomogeneous
 from jaxonline.kernels.dot_product import Kernel as Kernel
 from jaxonline.kernels.dot_product import Linear as Linear
 from jaxonline.kernels.dot_product import PowerSeries as PowerSeries
+from jaxonline.kernels.shift_invariant import Cauchy as Cauchy
 from jaxonline.kernels.shift_invariant import Gaussian as Gaussian
+from jaxonline.kernels.shift_invariant import GaussianMixture as GaussianMixture
 from jaxonline.kernels.shift_invariant import Laplacian as Laplacian
 from jaxonline.kernels.shift_invariant import Matern as Matern
+from jaxonline.kernels.shift_invariant import RadialExponential as RadialExponential
 from jaxonline.kernels.shift_invariant import Scaled as Scaled
 from jaxonline.kernels.shift_invariant import ShiftInvariantKernel as ShiftInvariantKernel
 from jaxonline.kernels.shift_invariant import Sum as Sum

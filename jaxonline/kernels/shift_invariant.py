@@ -35,7 +35,7 @@ from jaxonline.parameters.types import (
 # Shift-invariant kernels k(x, x') = g(x - x'), with their spectral distribution.
 #
 # `jaxonline.estimators.fourier` draws features from this distribution: Rokhlin and Gurtovaya (2025), section 2. Radial
-# kernels are in `radial`.
+# kernels are below.
 
 
 class ShiftInvariantKernel(Kernel):
@@ -105,7 +105,7 @@ class Laplacian(ShiftInvariantKernel):
     """Laplacian kernel exp(-|x - x'|_1 / scale) in the l1 norm, the convention of paper D.
 
     The kernel is a product over coordinates and not radial; exp(-r/s) in the l2 norm is
-    `kernels.radial.RadialExponential`.
+    `RadialExponential`.
 
     Args:
         scale: scale of distances.

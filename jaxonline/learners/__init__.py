@@ -1,13 +1,11 @@
-"""Learners: each file implements the algorithm of a paper.
+"""Learners: each module has a family of algorithms.
 
-`gradient`: gradient descent, with `step_sizes`, mirror descent (`mirror_descent`, `mirror_maps`), and
-`gradient_bandit`, which observes only the loss of the move. `linear`: classifiers, and `vaw`, the forecaster for the
-squared loss. `kernels`: kernel gradient descent, many kernels (`multikernel`, `raker`, `omkl_gf`), and noisy instances
-(`noisy_kernel`, `surrogate_kernel`). `experts`: combiners, learners built on them (such as `over_advice` and `hedge`),
-`aggregating`, and votes (`halving`, `weighted_majority`). `bandits`: learners that observe the loss of one arm (`exp4`,
-`lin_ucb` and `lin_thompson` also see contexts), the losses of a set of arms (`cucb`), or the winner of a pair (`rucb`).
-`attributes`: learners that observe a few attributes of each instance. `wrappers`: learners for an unknown horizon
-(`doubling`) or with feature maps (`with_features`), and the risk of all hypotheses on held-out rows (`held_out`).
+`gradient`: gradient descent and mirror descent, also for the loss of the move only. `linear`: classifiers, and `vaw`,
+the forecaster for the squared loss. `kernels`: kernel gradient descent (`supports`), dictionaries of many kernels
+(`dictionaries`), and noisy instances (`noisy`). `experts`: combiners of experts, learners that use them, and votes.
+`bandits`: learners that observe the loss of one arm, of a set of arms, or the winner of a pair. `attributes`: learners
+that observe a few attributes of each instance. `wrappers`: delays, an unknown horizon, feature maps, and the risk on
+held-out rows.
 """
 
 from jaxonline.learners.attributes import Baseline as Baseline

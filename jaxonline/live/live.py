@@ -62,7 +62,7 @@ class Live:
     the programs for whole sequences (`jo.aggregate`, `forecast`).
 
     Args:
-        learner: a learner, or an `WithFeedback` with a feedback of its own.
+        learner: a learner, or a `WithFeedback` with a feedback of its own.
         feedback: the information that the learner may query; None for `FullInformation()`.
         instance: the shape of instances, an integer for the length of a vector; None takes the shape of the first
             instance.
@@ -388,7 +388,7 @@ class Live:
 def _record(outcome: Outcome, x: np.ndarray, y: np.ndarray) -> Round:
     """The record of one or several rounds."""
     y = y[()]  # a scalar in the record of a round with one number
-    return Round(outcome.loss, outcome.y_hat, y, x, x, y, outcome.queries, outcome.answers, outcome.info)
+    return Round(outcome.loss, outcome.y_hat, y, x, y, outcome.queries, outcome.answers, outcome.info)
 
 
 def _is_finite(move: PyTree) -> bool:

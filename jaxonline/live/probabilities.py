@@ -10,8 +10,8 @@ from jaxonline.losses import Logistic
 
 
 def loss_of(learner: Any) -> Any:
-    """Return the loss that a learner, or the learner of an `WithFeedback`, minimises; None if unknown."""
-    return learner.learner if isinstance(learner, WithFeedback) else learner.loss
+    """Return the loss that a learner, or the learner of a `WithFeedback`, minimises; None if unknown."""
+    return getattr(learner.learner if isinstance(learner, WithFeedback) else learner, "loss", None)
 
 
 def scores_are_log_odds(learner: Any) -> bool:

@@ -159,7 +159,7 @@ def teams_of(game: Game, learners: Any, mesh: Mesh) -> tuple[Team, ...]:
             "must be a learner or a dictionary of learners by name (got a list); name the learners, or use jo.sweep",
         )
     if not isinstance(learners, Mapping | Learner | WithFeedback | Sweep):
-        wanted = "a learner, with init, predict and update, or a dictionary of learners by name"
+        wanted = "a learner, whose class inherits from jo.Learner, or a dictionary of learners by name"
         check.instance("learners", learners, False, wanted)
     named = dict(learners) if isinstance(learners, Mapping) else {"learner": learners}
     if not named:

@@ -63,8 +63,8 @@ def simulate(
     probability at the start, and a warning appears if it is above 1 %.
 
     Args:
-        game: the game; its feedback is used by learners that are not an `WithFeedback` with their own feedback.
-        learners: learners by name, each a learner, an `WithFeedback` (a learner with its own feedback) or a `sweep`; a
+        game: the game; its feedback is used by learners that are not a `WithFeedback` with their own feedback.
+        learners: learners by name, each a learner, a `WithFeedback` (a learner with its own feedback) or a `sweep`; a
             single learner needs no name.
         n_runs: number of runs of each learner, at most 10^9.
         n_rounds: the horizon T.

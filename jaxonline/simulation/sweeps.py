@@ -61,11 +61,11 @@ def sweep(learners: Mapping[Any, Learner] | Sequence[Learner]) -> Sweep:
     return Sweep(check_unique_names("labels", map(str, items)), tuple(items.values()))
 
 
-LEARNER = "a learner, with init, predict and update"
+LEARNER = "a learner, whose class inherits from jo.Learner"
 
 
 def check_learner(name: str, value: Any) -> None:
-    """Check that an entry of a study is a learner, an `WithFeedback` or a sweep."""
+    """Check that an entry of a study is a learner, a `WithFeedback` or a sweep."""
     check.instance(name, value, isinstance(value, Learner | WithFeedback | Sweep), LEARNER)
 
 
@@ -80,7 +80,7 @@ class Team(NamedTuple):
 
 
 def as_team(game: Game, name: Any, item: Any, shapes_of: Callable[..., Any] = jax.eval_shape) -> Team:
-    """Check that a learner, an `WithFeedback` or a sweep can play the game; raises the errors of `game.bind`."""
+    """Check that a learner, a `WithFeedback` or a sweep can play the game; raises the errors of `game.bind`."""
     name = str(name) if isinstance(name, str | int | float) else check.text("learners' name", name)
     check.instance("game", game, Game, "a Game")
     entrant = item if isinstance(item, WithFeedback) else WithFeedback(item, game.feedback)

@@ -117,7 +117,7 @@ class _LearnerKind:
         return structure_of(_bare_learner(learner)) == self.structure and _are_equal(feedback, self.feedback)
 
     def with_feedback(self, team: Any) -> Any:
-        """Return the learners as an `WithFeedback` with the group's feedback if the group has its own feedback."""
+        """Return the learners as a `WithFeedback` with the group's feedback if the group has its own feedback."""
         return team if self.feedback is None else WithFeedback(team, self.feedback)
 
 

@@ -153,6 +153,11 @@ def _build_learner(entry: Any, task: Task) -> Any:
     return entry if isinstance(entry, Learner | WithFeedback | Sweep) or not callable(entry) else entry(task)
 
 
+def _result_names(name: str, entry: Any) -> list[str]:
+    learner = entry.learner if isinstance(entry, WithFeedback) else entry
+    return [f"{name}[{label}]" for label in learner.labels] if isinstance(learner, Sweep) else [name]
+
+
 def benchmark(
     games: Mapping[str, Game | Task],
     learners: Mapping[str, LearnerEntry | LearnerOfTask],

@@ -117,7 +117,7 @@ def test_jax_config_applies_in_threads(cores):
 
 
 @jo.struct
-class OnHost:
+class OnHost(jo.Learner):
     """A learner that asks Python for its next state."""
 
     def init(self, key, specs):

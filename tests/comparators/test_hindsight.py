@@ -175,7 +175,7 @@ def test_losses_are_nan_from_the_first_nonfinite_round():
 
 
 @struct
-class Contrary:
+class Contrary(jo.Environment):
     """An environment that depends on the predictions."""
 
     instance_spec = jax.ShapeDtypeStruct((3,), np.float32)

@@ -227,7 +227,7 @@ def looks_beyond_what_it_reserved(key, w, oracle):
     "cheat", [peeks_at_the_instance, uses_copies_it_did_not_pay_for, looks_beyond_what_it_reserved]
 )
 def test_poison_detects_a_cheating_learner(cheat):
-    class Cheat:
+    class Cheat(jo.Learner):
         init = GradientLearner(cheat, step_size=0.1).init
         update = GradientLearner(cheat, step_size=0.1).update
 
@@ -238,9 +238,7 @@ def test_poison_detects_a_cheating_learner(cheat):
 
 def opened(feedback: Any, key: Any, t: int, x: Any, y: Any, y_hat: Any) -> Any:
     """Return the oracle of a feedback; an adaptive feedback has its initial state."""
-    state = (
-        feedback.init(key, Specs(jax.ShapeDtypeStruct(x.shape, x.dtype), None), None) if is_adaptive(feedback) else ()
-    )
+    state = feedback.init(key, Specs(jax.ShapeDtypeStruct(x.shape, x.dtype), None), None)
     return feedback.open(key, jnp.int32(t), x, y, y_hat, state)
 
 

@@ -24,7 +24,7 @@ import jaxonline as jo
 
 LEARNER = """
 @jo.struct
-class Learner:
+class Learner(jo.Learner):
     law: object = jo.static()
 
     def init(self, key, specs):

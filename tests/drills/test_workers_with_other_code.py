@@ -29,7 +29,7 @@ class State:
     total: object
 
 @jo.struct
-class Base:
+class Base(jo.Learner):
     def init(self, key, specs):
         return State(jnp.zeros(()))
 

@@ -51,7 +51,7 @@ import jaxonline as jo
 import helper
 
 @jo.struct
-class Mine:
+class Mine(jo.Learner):
     """Mine."""
     step_size: float
 

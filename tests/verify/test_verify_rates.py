@@ -15,6 +15,7 @@ from scipy import special, stats
 from verify_samples import ONE, geometric_product
 
 from jaxonline import verify
+from jaxonline.verify import sampling
 from jaxonline.verify.intervals import Bernstein, BoundedKurtosis, KnownVariance
 from jaxonline.verify.sampling import Moments
 
@@ -160,7 +161,7 @@ def test_rare_events_beyond_the_assumed_kurtosis_raise_no_alarm(q):
 def test_false_alarms_of_bets_against_a_second_moment():
     """The mean of theta^2 is 1, the alternative of the stated 0.8; the stated 0.2 is contradicted."""
     rng, q, n = np.random.default_rng(3), 1e-2, 6000
-    right, wrong = (Bets.start(np.full(SEEDS, s)) for s in (1 / intervals._MARGIN, 0.2))
+    right, wrong = (sampling.Bets.start(np.full(SEEDS, s)) for s in (1 / sampling._MARGIN, 0.2))
     for _ in range(4):
         values = np.where(rng.random((n // 4, SEEDS)) < q, q**-0.5, 0.0)
         right, wrong = right.update(values), wrong.update(values)

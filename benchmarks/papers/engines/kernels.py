@@ -258,7 +258,7 @@ def aggregate(
 
 def _check_labels(learner: Any, targets: np.ndarray) -> None:
     """Check targets against the range that a learner declares, if any."""
-    low, high = (check.concrete_array(end) for end in learner.label_range or (None, None))
+    low, high = (check.concrete_array(end) for end in getattr(learner, "label_range", None) or (None, None))
     if low is None or high is None:
         return
     outside = np.flatnonzero((targets < low) | (targets > high))

@@ -57,7 +57,7 @@ class Doubling(LearnerWrapper):
     learner_for: Annotated[Callable[..., Any], Takes("the number of rounds")] = static()
 
     def __post_init__(self) -> None:
-        check.instance("learner_for(1.0)", self.learner, Learner, "a learner, with init, predict and update")
+        check.instance("learner_for(1.0)", self.learner, Learner, "a learner, whose class inherits from jo.Learner")
 
     @property
     def learner(self) -> Any:  # type: ignore[override]

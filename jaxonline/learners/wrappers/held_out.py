@@ -61,7 +61,7 @@ def held_out_risk(
 
     Args:
         game: the game; its loss evaluates the predictions.
-        learner: a learner whose predictions are numbers, or an `WithFeedback`.
+        learner: a learner whose predictions are numbers, or a `WithFeedback`.
         X: clean held-out instances, which the learner does not see.
         y: clean held-out targets.
         n_rounds: number of rounds.

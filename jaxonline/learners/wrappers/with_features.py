@@ -16,7 +16,7 @@ from jaxonline.parameters.types import Component, Convert, PyTree
 
 
 def _require_learner(learner: Any, name: str) -> Any:
-    return check.instance(name, learner, Learner, "a learner, with init, predict and update")
+    return check.instance(name, learner, Learner, "a learner, whose class inherits from jo.Learner")
 
 
 @cites("rahimi2007random")

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from pydantic_core import ValidationError
 
+from jaxonline.game.roles import Environment, Feedback, Learner
+from jaxonline.game.round import check_role
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import did_you_mean
 from jaxonline.parameters.signatures import Parameter, members_of
@@ -138,7 +140,14 @@ class Builder:
             raise validation_error(f"must be left out, as {name} takes no keys", (next(iter(given)),))
         else:
             built = BuiltObject(loaded, {"type": name})
-        needed = members_of(PROTOCOLS[kinds[0]]) if len(kinds) == 1 and kinds[0] in PROTOCOLS else ()
+        role: Any = PROTOCOLS.get(kinds[0]) if len(kinds) == 1 else None
+        if role in (Environment, Feedback, Learner):
+            try:
+                check_role(name, built.value, role)
+            except TypeError as error:
+                raise validation_error(str(error), where) from None
+            return built
+        needed = members_of(role) if role else ()
         missing = next((member for member in needed if not hasattr(built.value, member)), None)
         if missing is not None:
             raise validation_error(

@@ -1,6 +1,6 @@
 """Catalogue of all components that a study file can name, collected from the packages.
 
-The kind of a class is the protocol that it satisfies: a class with init, predict and update is a learner. A class that
+The kind of a class is its base class, or the protocol that it satisfies. A class that
 satisfies no protocol can be named where a constructor requires this class (storage of a kernel learner,
 distribution of a series).
 """
@@ -28,8 +28,8 @@ from jaxonline.study.files.data import data_stream
 from jaxonline.study.files.docstrings import documented_parameters, first_line
 
 PACKAGES = (
-    "learners", "environments", "feedback", "feedback.noise", "feedback.flipped_labels", "feedback.rare_errors",
-    "losses", "estimators", "estimators.dictionary", "kernels", "kernels.radial", "comparators", "bounds",
+    "learners", "environments", "feedback", "feedback.noise", "losses",
+    "estimators", "kernels", "comparators", "bounds",
     "simulation.measures", "simulation.coverage", "simulation.stopping", "feedback.delays",
     "environments.adversaries",
 )  # fmt: skip

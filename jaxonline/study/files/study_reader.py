@@ -203,7 +203,7 @@ class StudyReader:
 
 
 def _with_feedback(make: Callable[[Any], BuiltObject], feedback: BuiltObject | None) -> Callable[[Any], Any]:
-    """Return a function that makes the learner with a step; an `WithFeedback` if the learner has its own feedback."""
+    """Return a function that makes the learner with a step; a `WithFeedback` if the learner has its own feedback."""
     if feedback is None:
         return lambda step: make(step).value
     return lambda step: WithFeedback(make(step).value, feedback.value)

@@ -55,7 +55,7 @@ def test_bias_is_the_rest_of_the_series(loss, law, x64):
         estimator = SeriesEstimator.for_loss(loss, law, 1.0, centre=centre, max_copies=3, constant_outside=True)
         assert len(estimator.law.probabilities) == 4
         derivative = float(loss.derivative(np.float64(0.7)))
-        mean = jo.estimators.series_moments.exact_mean(estimator, 0.7)
+        mean = jo.estimators.series.exact_mean(estimator, 0.7)
         assert mean == pytest.approx(derivative + limit_bias(loss, estimator, 0.7), rel=1e-12)
 
 

@@ -286,7 +286,7 @@ def own(folder, name, **keys):
         ("mine:Mine()", "must be written MODULE:NAME"),
         ("mine:__import__('os')", "must be written MODULE:NAME"),
         ("mine:Mien", "(got 'Mien')"),
-        ("mine:law", "which has no init"),
+        ("mine:law", "inherits from jo.Learner"),
         ("wrong:Mine", "NameError: name 'nonsense' is not defined"),
         ("leaves:Mine", "SystemExit"),
         ("numpy:Mine", "give numpy.py another name"),
