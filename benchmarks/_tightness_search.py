@@ -147,7 +147,6 @@ def _search(evaluation: Evaluation, rng: np.random.Generator, seed: int, steps: 
 
 def _start(case: Case, rng: np.random.Generator, best: np.ndarray) -> np.ndarray:
     """Columns of known patterns; some are the complement of the column before."""
-    del best
     rounds, columns = case.shape
     table = np.empty((rounds, columns))
     for column in range(columns):

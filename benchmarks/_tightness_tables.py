@@ -27,17 +27,14 @@ class Rows(Environment):
         return jax.ShapeDtypeStruct(self.y.shape[1:], self.y.dtype)
 
     def init(self, key: jax.Array) -> tuple[()]:
-        del key
         return ()
 
     def instance(self, key: jax.Array, state: tuple[()], t: jax.Array) -> tuple[jax.Array, tuple[()]]:
-        del key
         return self.X[t - 1], state
 
     def outcome(
         self, key: jax.Array, state: tuple[()], t: jax.Array, x: jax.Array, y_hat: Any
     ) -> tuple[jax.Array, tuple[()]]:
-        del key, x, y_hat
         return self.y[t - 1], state
 
 
@@ -52,7 +49,6 @@ class ReactingLabels(Rows):
     def outcome(
         self, key: jax.Array, state: tuple[()], t: jax.Array, x: jax.Array, y_hat: Any
     ) -> tuple[jax.Array, tuple[()]]:
-        del key, x
         return self.y[t - 1, (y_hat < 0).astype(jnp.int32)], state
 
 
@@ -71,17 +67,14 @@ class ReactingLosses(Environment):
         return jax.ShapeDtypeStruct(self.losses.shape[2:], self.losses.dtype)
 
     def init(self, key: jax.Array) -> jax.Array:
-        del key
         return jnp.int32(0)
 
     def instance(self, key: jax.Array, state: jax.Array, t: jax.Array) -> tuple[jax.Array, jax.Array]:
-        del key, t
         return jnp.zeros((0,), self.losses.dtype), state
 
     def outcome(
         self, key: jax.Array, state: jax.Array, t: jax.Array, x: jax.Array, y_hat: Any
     ) -> tuple[jax.Array, jax.Array]:
-        del key, x
         return self.losses[t - 1, state], (y_hat.arm if isinstance(y_hat, jo.game.Draw) else y_hat).astype(jnp.int32)
 
 

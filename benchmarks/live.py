@@ -18,7 +18,6 @@ from benchmarks.online_gradient import numpy_loop, river_stream, scikit_learn
 
 def workloads(quick: bool) -> Iterator[Workload]:
     """Yield the workload; it is always small."""
-    del quick
     X, y = data()
     learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=STEP)
     live, regressor = jo.Live(learner), jo.OnlineRegressor(learner, fit_intercept=False)

@@ -92,7 +92,6 @@ def batch_max(number: Int[Array, ""]) -> Int[Array, ""]:
 
 @batch_max.def_vmap
 def _largest_of_all(size: int, batched: list[bool], number: Int[Array, "size"]) -> tuple[Int[Array, ""], bool]:
-    del size, batched
     return batch_max(jnp.max(number)), False
 
 

@@ -84,7 +84,6 @@ class ScalarOutcome(Environment):
 
     def init(self, key: Key[Array, ""]) -> PyTree:
         """Return the state before round 1; by default it is empty."""
-        del key
         return ()
 
 
@@ -110,12 +109,10 @@ class ContextFreeArms(Environment):
 
     def init(self, key: Key[Array, ""]) -> PyTree:
         """Return an empty state."""
-        del key
         return ()
 
     def instance(self, key: Key[Array, ""], state: PyTree, t: Int[Array, ""]) -> tuple[Array, PyTree]:
         """Return an empty vector."""
-        del key, t
         return jnp.zeros((0,), self.outcome_spec.dtype), state
 
 
@@ -151,11 +148,9 @@ class BernoulliArms(ContextFreeArms):
         self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: PyTree, y_hat: PyTree
     ) -> tuple[LazyOutcome, tuple[()]]:
         """Draw the losses of all arms."""
-        del t, x, y_hat
         return lazy_bernoulli(key, self.means), state
 
     def mean_outcome(self, state: tuple[()], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
-        del state, t, x, y
         return self.means  # type: ignore[return-value]
 
 
@@ -181,11 +176,9 @@ class GaussianArms(ContextFreeArms):
         self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: PyTree, y_hat: PyTree
     ) -> tuple[LazyOutcome, tuple[()]]:
         """Draw the losses of all arms."""
-        del t, x, y_hat
         return lazy_normal(key, self.means, self.std), state
 
     def mean_outcome(self, state: tuple[()], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
-        del state, t, x, y
         return self.means
 
 
@@ -234,11 +227,9 @@ class HiddenBestArm(ContextFreeArms):
         self, key: Key[Array, ""], state: Float[Array, "K"], t: Int[Array, ""], x: PyTree, y_hat: PyTree
     ) -> tuple[LazyOutcome, Float[Array, "K"]]:
         """Draw the losses of all arms."""
-        del t, x, y_hat
         return lazy_bernoulli(key, state), state
 
     def mean_outcome(self, state: Float[Array, "K"], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
-        del t, x, y
         return state
 
 
@@ -269,7 +260,6 @@ class DriftingArms(ContextFreeArms):
     step: NonNegative = 0.01
 
     def init(self, key: Key[Array, ""]) -> Float[Array, "K"]:
-        del key
         return self.means
 
     def instance(
@@ -284,11 +274,9 @@ class DriftingArms(ContextFreeArms):
         self, key: Key[Array, ""], state: Float[Array, "K"], t: Int[Array, ""], x: PyTree, y_hat: PyTree
     ) -> tuple[LazyOutcome, Float[Array, "K"]]:
         """Draw the losses of all arms."""
-        del t, x, y_hat
         return lazy_bernoulli(key, state), state
 
     def mean_outcome(self, state: Float[Array, "K"], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
-        del t, x, y
         return state
 
 
@@ -338,7 +326,6 @@ class SwitchingArms(ContextFreeArms):
         return lazy_bernoulli(key, means), state
 
     def mean_outcome(self, state: tuple[()], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
-        del state, x, y
         return self.means[jnp.sum(t >= self.starts, dtype=jnp.int32)]
 
 

@@ -199,14 +199,12 @@ class ContextualLinearArms(Environment):
 
     def init(self, key: Key[Array, ""]) -> tuple[()]:
         """Return no state."""
-        del key
         return ()
 
     def instance(
         self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""]
     ) -> tuple[Float[Array, "K d"], tuple[()]]:
         """Draw the features of all arms."""
-        del t
         z = random.normal(key, self.instance_spec.shape, self.weights.dtype)
         return z * (jnp.asarray(self.radius, z.dtype) / jnp.linalg.norm(z, axis=1, keepdims=True)), state
 
@@ -214,12 +212,10 @@ class ContextualLinearArms(Environment):
         self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: Float[Array, "K d"], y_hat: Any
     ) -> tuple[Float[Array, "K"], tuple[()]]:
         """Draw the losses of all arms."""
-        del t, y_hat
         noise = random.normal(key, (self.n_arms,), x.dtype)
         return x @ self.weights + jnp.asarray(self.noise_std, x.dtype) * noise, state
 
     def mean_outcome(self, state: tuple[()], t: Int[Array, ""], x: Float[Array, "K d"], y: Any) -> Array:
-        del state, t, y
         return x @ self.weights
 
 
@@ -276,13 +272,11 @@ class PreferenceArms(ContextFreeArms):
         self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: PyTree, y_hat: PyTree
     ) -> tuple[LazyOutcome, tuple[()]]:
         """Return the duels of all pairs."""
-        del t, x, y_hat
         n_arms = len(self.preferences)
         return LazyOutcome(_duel, _all_duels, (key, self.preferences), n_arms, width=n_arms), state
 
     def mean_outcome(self, state: tuple[()], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K K"]:
         """Return the matrix of preferences, which are the means of the duels."""
-        del state, t, x, y
         return self.preferences
 
 

@@ -98,7 +98,6 @@ class DataStream(Environment):
 
     def init(self, key: Key[Array, ""]) -> DataStreamState:
         """Return the state before round 1."""
-        del key
         n = self.X.shape[0]
         permutation = jnp.arange(n, dtype=jnp.int32) if self.order == "shuffled" else None
         return DataStreamState(permutation, None if self.order == "file" else jnp.int32(0))
@@ -131,7 +130,6 @@ class DataStream(Environment):
         self, key: Key[Array, ""], state: DataStreamState, t: Int[Array, ""], x: Array, y_hat: Array
     ) -> tuple[Float[Array, "..."], DataStreamState]:
         """Return the outcome of the current row."""
-        del key, x, y_hat
         return self.y[self._position(t) if state.index is None else state.index], state
 
     def _position(self, t: Int[Array, ""]) -> Int[Array, ""]:
@@ -181,19 +179,16 @@ class Autoregressive(ScalarOutcome):
 
     def init(self, key: Key[Array, ""]) -> Float[Array, "p"]:
         """Return the p values before round 1: zeros."""
-        del key
         return jnp.zeros(self.coefficients.shape, self.coefficients.dtype)
 
     def instance(self, key: Key[Array, ""], state: Array, t: Int[Array, ""]) -> tuple[Array, Array]:
         """Return the last p values, newest first."""
-        del key, t
         return state, state
 
     def outcome(
         self, key: Key[Array, ""], state: Array, t: Int[Array, ""], x: Array, y_hat: Array
     ) -> tuple[Float[Array, ""], Float[Array, "p"]]:
         """Draw the next value of the series."""
-        del y_hat
         noise = random.normal(key, (), x.dtype)
         y = self.coefficients @ x + jnp.asarray(self.noise_std, x.dtype) * noise
         return y, jnp.concatenate([y[None], state[:-1]])

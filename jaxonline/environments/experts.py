@@ -74,14 +74,12 @@ class FiniteClass(Environment):
 
     def init(self, key: Key[Array, ""]) -> FiniteClassState:
         """Return the state before round 1, with an arbitrary label."""
-        del key
         return FiniteClassState(jnp.ones((), self.errors.dtype))
 
     def instance(
         self, key: Key[Array, ""], state: FiniteClassState, t: Int[Array, ""]
     ) -> tuple[Float[Array, "K"], FiniteClassState]:
         """Draw the label and the predictions of all hypotheses."""
-        del state, t
         label_key, errors_key = jax.random.split(key)
         label = random.rademacher(label_key, (), self.errors.dtype)
         is_wrong = random.bernoulli(errors_key, self.errors)  # type: ignore[arg-type]
@@ -91,7 +89,6 @@ class FiniteClass(Environment):
         self, key: Key[Array, ""], state: FiniteClassState, t: Int[Array, ""], x: Float[Array, "K"], y_hat: PyTree
     ) -> tuple[Float[Array, "..."], FiniteClassState]:
         """Return the label, or the losses of all hypotheses."""
-        del key, t, y_hat
         return state.label if self.outcomes_are == "labels" else (x != state.label).astype(x.dtype), state
 
 
@@ -131,11 +128,9 @@ class SwitchingExperts(_ExpertLosses):
         self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: PyTree, y_hat: PyTree
     ) -> tuple[Float[Array, "K"], tuple[()]]:
         """Draw the losses of all experts."""
-        del x, y_hat
         return random.bernoulli(key, self._means(t)).astype(self.outcome_spec.dtype), state
 
     def mean_outcome(self, state: tuple[()], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
-        del state, x, y
         return self._means(t)
 
     def _means(self, t: Int[Array, ""]) -> Float[Array, "K"]:
@@ -168,13 +163,11 @@ class RandomWalkExperts(_ExpertLosses):
     start: Probability = 0.5
 
     def init(self, key: Key[Array, ""]) -> Float[Array, "K"]:
-        del key
         return jnp.full(self.n_experts, jnp.asarray(self.start, self.outcome_spec.dtype))
 
     def outcome(
         self, key: Key[Array, ""], state: Float[Array, "K"], t: Int[Array, ""], x: PyTree, y_hat: PyTree
     ) -> tuple[Float[Array, "K"], Float[Array, "K"]]:
         """Return the losses of all experts; the next state is the vector of losses of the next round."""
-        del t, x, y_hat
         step = jnp.asarray(self.step, state.dtype) * random.normal(key, state.shape, state.dtype)
         return state, reflect(state + step)

@@ -66,14 +66,12 @@ class OppositeLabels(_OneInstance):
 
     def instance(self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""]) -> tuple[Float[Array, "d"], tuple[()]]:
         """Return x."""
-        del key, t
         return self.x, state  # type: ignore[return-value]
 
     def outcome(
         self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: Array, y_hat: Float[Array, ""]
     ) -> tuple[Float[Array, ""], tuple[()]]:
         """Return the label. Raises a TypeError if the prediction is no number."""
-        del key, t
         return -jnp.asarray(self.size, x.dtype) * _sign(y_hat, "OppositeLabels"), state
 
 
@@ -99,21 +97,18 @@ class OppositeInstances(_OneInstance):
 
     def init(self, key: Key[Array, ""]) -> Float[Array, ""]:
         """Return the sign of x in round 1."""
-        del key
         return -jnp.ones((), self.x.dtype)  # type: ignore[union-attr]
 
     def instance(
         self, key: Key[Array, ""], state: Float[Array, ""], t: Int[Array, ""]
     ) -> tuple[Float[Array, "d"], Float[Array, ""]]:
         """Return x with the sign of the state."""
-        del key, t
         return state * self.x, state
 
     def outcome(
         self, key: Key[Array, ""], state: Float[Array, ""], t: Int[Array, ""], x: Array, y_hat: Float[Array, ""]
     ) -> tuple[Float[Array, ""], Float[Array, ""]]:
         """Return the label, and the sign of the next instance: minus that of the prediction for x."""
-        del key, t
         sign_at_x = state * _sign(y_hat, "OppositeInstances")
         return jnp.asarray(self.size, x.dtype), -sign_at_x
 
@@ -155,14 +150,12 @@ class ContraryLabels(ScalarOutcome):
 
     def instance(self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""]) -> tuple[Float[Array, "K"], tuple[()]]:
         """Return the advice of the experts."""
-        del key, t
         return self.advice, state  # type: ignore[return-value]
 
     def outcome(
         self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: Array, y_hat: Float[Array, ""]
     ) -> tuple[Float[Array, ""], tuple[()]]:
         """Return +1 if the prediction is below 0, else -1. Raises a TypeError if the prediction is no number."""
-        del key, t
         if getattr(y_hat, "shape", None) != ():
             raise ArgumentTypeError("learner", f"must predict numbers for ContraryLabels (got {y_hat})")
         return jnp.where(y_hat < 0, 1.0, -1.0).astype(x.dtype), state
@@ -209,19 +202,16 @@ class ContraryLosses(Environment):
 
     def init(self, key: Key[Array, ""]) -> Int[Array, ""]:
         """Return the state before round 1: the first expert, which has the loss 1 in round 1 if `blind` is true."""
-        del key
         return jnp.int32(0)
 
     def instance(self, key: Key[Array, ""], state: Array, t: Int[Array, ""]) -> tuple[Array, Array]:
         """Return an empty vector."""
-        del key, t
         return jnp.zeros((0,), self.instance_spec.dtype), state
 
     def outcome(
         self, key: Key[Array, ""], state: Array, t: Int[Array, ""], x: Array, y_hat: Any
     ) -> tuple[Float[Array, "K"], Array]:
         """Return the losses: 1 for the expert that the learner most probably follows (the first in a tie), else 0."""
-        del key, t
         move = y_hat.probabilities if isinstance(y_hat, Draw) else y_hat
         followed = (jnp.argmax(move) if move.ndim else move).astype(jnp.int32)
         target = state if self.blind else followed

@@ -60,7 +60,6 @@ class LinearModel(ScalarOutcome):
 
     def instance(self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""]) -> tuple[Float[Array, "d"], tuple[()]]:
         """Draw an instance."""
-        del t
         shape, dtype = self.weights.shape, self.weights.dtype
         radius = jnp.asarray(self.radius, dtype)
         if self.instances == "cube":
@@ -73,7 +72,6 @@ class LinearModel(ScalarOutcome):
         self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: Array, y_hat: Array
     ) -> tuple[Float[Array, ""], tuple[()]]:
         """Return the label <weights, x> + noise."""
-        del y_hat
         noise = jnp.asarray(self.noise_std, x.dtype) * random.normal(key, (), x.dtype)
         return self.weights @ x + noise, state
 
@@ -130,14 +128,12 @@ class SeparableData(ScalarOutcome):
         return jax.ShapeDtypeStruct(self.direction.shape, self.direction.dtype)
 
     def init(self, key: Key[Array, ""]) -> SeparableState:
-        del key
         return SeparableState(jnp.ones((), self.direction.dtype))
 
     def instance(
         self, key: Key[Array, ""], state: SeparableState, t: Int[Array, ""]
     ) -> tuple[Float[Array, "d"], SeparableState]:
         """Draw an instance and its label."""
-        del state
         d, dtype = len(self.direction), self.direction.dtype
         u = self.direction / jnp.linalg.norm(self.direction)
         margin, radius = jnp.asarray(self.margin, dtype), jnp.asarray(self.radius, dtype)
@@ -154,7 +150,6 @@ class SeparableData(ScalarOutcome):
         self, key: Key[Array, ""], state: SeparableState, t: Int[Array, ""], x: Array, y_hat: Array
     ) -> tuple[Float[Array, ""], SeparableState]:
         """Return the label."""
-        del key, t, x, y_hat
         return state.label, state
 
 
@@ -211,14 +206,12 @@ class HiddenAttribute(ScalarOutcome):
         self, key: Key[Array, ""], state: HiddenAttributeState, t: Int[Array, ""]
     ) -> tuple[Float[Array, "d"], HiddenAttributeState]:
         """Draw an instance of independent uniform signs."""
-        del t
         return random.rademacher(key, (self.dimension,), self._dtype), state
 
     def outcome(
         self, key: Key[Array, ""], state: HiddenAttributeState, t: Int[Array, ""], x: Array, y_hat: Array
     ) -> tuple[Float[Array, ""], HiddenAttributeState]:
         """Return the label: x_j with probability 1/2 + sqrt(eps), else -x_j."""
-        del t, y_hat
         is_equal = random.bernoulli(key, 0.5 + jnp.sqrt(jnp.asarray(self.eps, x.dtype)))
         return jnp.where(is_equal, x[state.attribute], -x[state.attribute]), state
 
@@ -304,7 +297,6 @@ class SparseBooleans(ScalarOutcome):
         self, key: Key[Array, ""], state: SparseBooleansState, t: Int[Array, ""]
     ) -> tuple[Float[Array, "d"], SparseBooleansState]:
         """Draw an instance."""
-        del t
         dtype = self.instance_spec.dtype
         present = random.bernoulli(key, jnp.asarray(self.presence, dtype), (self.dimension,)).astype(dtype)
         return present.at[-1].set(1.0), state
@@ -313,6 +305,5 @@ class SparseBooleans(ScalarOutcome):
         self, key: Key[Array, ""], state: SparseBooleansState, t: Int[Array, ""], x: Array, y_hat: Array
     ) -> tuple[Float[Array, ""], SparseBooleansState]:
         """Return the label."""
-        del key, t, y_hat
         enough = jnp.sum(x[state.relevant]) >= self.n_required
         return jnp.where(enough, 1.0, -1.0).astype(x.dtype), state

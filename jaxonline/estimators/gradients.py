@@ -87,7 +87,6 @@ class FullGradient:
 
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
         """Return l'(<w, x>) x."""
-        del key
         return plug_in_gradient(self, w, oracle)
 
 
@@ -108,7 +107,6 @@ class TwoCopies:
 
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
         """Return 2 (<w, x~> - y~) x~'."""
-        del key
         x, other = oracle.copies(0, 2)
         return squared_loss_gradient(w, x, oracle.label(), other)
 
@@ -140,7 +138,6 @@ class PairsOfCopies:
 
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
         """Sum over j the residual of the mean of the other copies, times x~_j."""
-        del key
         n, copies = self.n_copies, oracle.copies(0, self.n_copies)
         products = copies @ w
         of_others = (products.sum() - products) / (n - 1)
@@ -167,7 +164,6 @@ class KnownCovariance:
 
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
         """Return 2 (<w, x~> - y~) x~ - 2 Sigma w."""
-        del key
         x = oracle.copy(0)
         return squared_loss_gradient(w, x, oracle.label(), x) - 2 * (oracle.covariance @ w)
 
@@ -197,7 +193,6 @@ class NaiveCopy:
 
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
         """Return l'(<w, x~>) x~."""
-        del key
         return plug_in_gradient(self, w, oracle)
 
 
@@ -226,7 +221,6 @@ class MeanOfCopies:
 
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
         """Return l'(<w, x_mean>) x_mean."""
-        del key
         return plug_in_gradient(self, w, oracle)
 
 

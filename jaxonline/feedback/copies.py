@@ -65,7 +65,8 @@ class CopiesOracle(Oracle):
         self._asked: set[int] = set()
         self._asked_at_random: list[Array] = []
 
-    def _draw(self, index: Int[Array, ""]) -> Array:
+    def _draw(self, index: int | Int[Array, ""]) -> Array:
+        index = jnp.asarray(index, jnp.int32)
         return self._x + self._noise(jax.random.fold_in(self._key, index), index)
 
     def copy(self, index: int) -> Float[Array, "..."]:
@@ -82,7 +83,7 @@ class CopiesOracle(Oracle):
             )
         index = check.count("index", index, ge=0)
         self._asked.add(index)
-        return self._draw(jnp.int32(index))
+        return self._draw(index)
 
     def copies(self, first: int, capacity: int, number: Int[Array, ""] | None = None) -> Float[Array, "capacity ..."]:
         """Return the `capacity` copies `first`, `first + 1`, ..., drawn together, which is faster than one by one.
@@ -94,7 +95,7 @@ class CopiesOracle(Oracle):
             indices = range(check.count("first", first, ge=0), first + check.count("capacity", capacity))
             self._asked.update(indices)
             if self._noises is None:
-                return jnp.stack([self._draw(jnp.int32(index)) for index in indices])
+                return jnp.stack([self._draw(index) for index in indices])
             return self._x[None] + self._noises([jax.random.fold_in(self._key, index) for index in indices])
         draw = self.reserve(jnp.minimum(jnp.asarray(number, jnp.int32), capacity))
         return ragged_map(lambda j: draw(first + j), number, capacity)
@@ -116,7 +117,7 @@ class CopiesOracle(Oracle):
             (True, 4)
         """
         self._asked_at_random.append(jnp.asarray(number, jnp.int32))
-        return lambda index: self._draw(jnp.asarray(index, jnp.int32))
+        return self._draw
 
     def label(self, index: int | Int[Array, ""] = 0) -> Float[Array, ""]:
         """Return noisy label number `index`: y plus independent noise; without label noise, the clean label y.
@@ -192,7 +193,6 @@ class NoisyCopies(Feedback):
         self, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, y_hat: Any, state: PyTree = ()
     ) -> CopiesOracle:
         """Return the oracle of one round."""
-        del y_hat
 
         def noise(key, index):
             return self.noise.sample(key, t, x)
@@ -241,14 +241,12 @@ class AdversarialCopies(Feedback):
 
     def init(self, key: Key[Array, ""], specs: Specs, move: PyTree) -> PyTree:
         """Return the adversary's state before round 1."""
-        del move
         return self.adversary.init(key, specs.instance)
 
     def open(
         self, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, y_hat: Any, state: PyTree
     ) -> CopiesOracle:
         """Return the oracle of one round. The adversary does not see the present prediction."""
-        del y_hat
 
         def noise(key, index):
             drawn = self.adversary.sample(key, state, t, index, x)
@@ -265,7 +263,6 @@ class AdversarialCopies(Feedback):
         self, key: Key[Array, ""], state: PyTree, t: Int[Array, ""], x: Array, y: Array, y_hat: Array
     ) -> PyTree:
         """Return the adversary's state after it has observed the finished round."""
-        del key
         return self.adversary.observe(state, t, x, y, y_hat)
 
 
@@ -362,5 +359,4 @@ class Attributes(Feedback):
 
     def open(self, key: Any, t: Int[Array, ""], x: Array, y: Array, y_hat: Any, state: PyTree = ()) -> AttributesOracle:
         """Return the oracle of one round."""
-        del key, t, y_hat
         return AttributesOracle(self.budget, x, y)

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, Key
 
 from jaxonline.feedback.delays import as_delay
-from jaxonline.game.roles import Feedback, Oracle, Specs
+from jaxonline.game.roles import Feedback, Oracle, Specs, of_inner
 from jaxonline.game.round import check_role
 from jaxonline.numerics.ragged import batch_max
 from jaxonline.parameters.struct import struct
@@ -173,29 +173,14 @@ class Delayed(Feedback):
     def __post_init__(self) -> None:
         check_role("feedback", self.feedback, Feedback)
 
-    @property
-    def noise(self) -> Any:
-        """The distribution of the noise of the base feedback."""
-        return self.feedback.noise
-
-    @property
-    def label_noise(self) -> Any:
-        """The distribution of the label noise of the base feedback."""
-        return self.feedback.label_noise
+    noise, label_noise, max_rounds, check_specs = (
+        of_inner(name, "feedback") for name in ("noise", "label_noise", "max_rounds", "check_specs")
+    )
 
     @property
     def max_delay(self) -> int:
         """The largest delay of an answer, in rounds."""
         return self.delay.max_delay
-
-    @property
-    def max_rounds(self) -> int | None:
-        """The number of rounds that the base feedback can answer."""
-        return self.feedback.max_rounds
-
-    def check_specs(self, specs: Specs) -> None:
-        """Check that the base feedback accepts these shapes and dtypes."""
-        self.feedback.check_specs(specs)
 
     def init(self, key: Key[Array, ""], specs: Specs, move: PyTree) -> DelayedState:
         """Return the state before round 1, with an empty queue."""

@@ -11,7 +11,7 @@ from jaxonline import random
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.struct import static, struct
-from jaxonline.parameters.types import Convert, NonNegative, NonNegativeInt, Shape
+from jaxonline.parameters.types import Convert, NonNegative, NonNegativeInt
 from jaxonline.random.threefry import word_pairs
 
 
@@ -33,33 +33,6 @@ class Delay(Protocol):
     def sample(self, key: Key[Array, ""], t: Int[Array, ""]) -> Int[Array, ""]:
         """Return the delay of round t = 1, 2, ..., from 0 to `max_delay`."""
         ...
-
-
-@struct
-class FixedDelay:
-    """The same delay in every round.
-
-    Args:
-        rounds: the delay in rounds.
-
-    Example:
-        >>> import jaxonline as jo
-        >>> int(jo.delays.FixedDelay(3).sample(None, 1))
-        3
-    """
-
-    rounds: NonNegativeInt = static()
-    is_constant: ClassVar[bool] = True
-
-    @property
-    def max_delay(self) -> int:
-        """The largest delay, which is the fixed delay."""
-        return self.rounds
-
-    def sample(self, key: Key[Array, ""] | None, t: Int[Array, ""]) -> Int[Array, ""]:
-        """Return the fixed delay."""
-        del key, t
-        return jnp.int32(self.rounds)
 
 
 class _UpToMaximum:
@@ -92,7 +65,6 @@ class UniformDelay(_UpToMaximum):
 
     def sample(self, key: Key[Array, ""], t: Int[Array, ""]) -> Int[Array, ""]:
         """Draw a delay."""
-        del t
         return random.randint(key, (), 0, self.maximum + 1, dtype=jnp.int32)
 
 
@@ -119,7 +91,6 @@ class GeometricDelay(_UpToMaximum):
 
     def sample(self, key: Key[Array, ""], t: Int[Array, ""]) -> Int[Array, ""]:
         """Draw a delay by inversion of the distribution function."""
-        del t
         mean = jnp.asarray(self.mean, jnp.float32)
         rate = jnp.log1p(1.0 / jnp.where(mean > 0, mean, 1.0))  # -log(1 - p)
         rounds = jnp.floor(word_pairs(key, (), jnp.float32).exponential(jnp.float32) / rate)
@@ -127,42 +98,47 @@ class GeometricDelay(_UpToMaximum):
 
 
 def _as_delays(values: Any, name: str) -> tuple[int, ...]:
-    array = check.array(name, values, ndim=1)
-    if not ((array >= 0) & (array == np.floor(array))).all():
-        raise ArgumentError(name, f"must be a list of whole numbers, at least 0 (got {check.quote(values)})")
+    array = np.atleast_1d(check.array(name, values))
+    if array.ndim > 1 or not ((array >= 0) & (array == np.floor(array))).all():
+        raise ArgumentError(name, f"must be a whole number or a list, at least 0 (got {check.quote(values)})")
     return tuple(int(rounds) for rounds in array)
 
 
 @struct
 class GivenDelays:
-    """A given delay for each round; after the last delay of the list, the delays repeat from the first one.
+    """The same delay in every round, or a list of delays, which repeats after its end.
 
     Args:
-        rounds: the delays [n].
+        rounds: the delay, or the delays [n].
 
     Example:
         >>> import jaxonline as jo
         >>> delays = jo.delays.GivenDelays([2, 0, 1])
-        >>> delays.max_delay, int(delays.sample(None, 3))
-        (2, 1)
+        >>> delays.max_delay, int(delays.sample(None, 3)), jo.delays.GivenDelays(5).is_constant
+        (2, 1, True)
     """
 
-    rounds: Annotated[Any, Shape("n"), Convert(_as_delays)] = static()
-    is_constant: ClassVar[bool] = False
+    rounds: Annotated[Any, Convert(_as_delays)] = static()
 
     @property
     def max_delay(self) -> int:
         """The largest delay."""
         return max(self.rounds)
 
+    @property
+    def is_constant(self) -> bool:
+        """Whether all delays are equal."""
+        return len(set(self.rounds)) == 1
+
     def sample(self, key: Key[Array, ""] | None, t: Int[Array, ""]) -> Int[Array, ""]:
         """Return the delay of round t."""
-        del key
+        if self.is_constant:
+            return jnp.int32(self.max_delay)
         return jnp.asarray(self.rounds, jnp.int32)[(t - 1) % len(self.rounds)]
 
 
 def as_delay(delay: Any, name: str) -> Any:
-    """Return a delay unchanged, a number of rounds as a `FixedDelay`, and a list of delays as `GivenDelays`.
+    """Return a delay unchanged, and a number of rounds or a list of delays as `GivenDelays`.
 
     Raises:
         ValueError: the number, or a number in the list, is negative.
@@ -170,11 +146,7 @@ def as_delay(delay: Any, name: str) -> Any:
     """
     if isinstance(delay, Delay) and not isinstance(delay, type):
         return delay
-    if isinstance(delay, int | np.integer) and not isinstance(delay, bool):
-        if delay < 0:
-            raise ArgumentError(name, f"must be at least 0 rounds (got {delay})")
-        return FixedDelay(int(delay))
-    if isinstance(delay, list | tuple | np.ndarray | jax.Array):
+    if isinstance(delay, int | np.integer | list | tuple | np.ndarray | jax.Array) and not isinstance(delay, bool):
         return GivenDelays(_as_delays(delay, name))
     kinds = "must be a number of rounds, a list of such numbers, or a distribution of `jo.delays`"
     raise ArgumentTypeError(name, f"{kinds} (got {check.quote(delay)})")

@@ -11,6 +11,26 @@ from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import PyTree
 
+
+class MoveOracle(Oracle):
+    """Base class of oracles that know the instance and the learner's move, and answer one question about the outcome.
+
+    Attributes:
+        x: the instance that the learner saw.
+        move: the learner's move.
+    """
+
+    def __init__(self, x: PyTree, move: PyTree, y: PyTree):
+        self.x = x
+        self.move = move
+        self._y = y
+        self._queries: Any = 0
+
+    def queries(self) -> Int[Array, ""]:
+        """Number of queries: 0 before the question; asking again is free."""
+        return jnp.int32(self._queries)
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Full information: the learner observes the instance and the outcome.
 
@@ -54,7 +74,6 @@ class FullInformation(Feedback):
         self, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, y_hat: Any, state: PyTree = ()
     ) -> FullOracle:
         """Return the oracle of one round."""
-        del key, t, y_hat
         return FullOracle(x, y)
 
 
@@ -62,38 +81,24 @@ class FullInformation(Feedback):
 # Feedback that shows the outcome only on request: the learner must ask for it, and pays one query.
 
 
-class OnRequestOracle(Oracle):
+class OnRequestOracle(MoveOracle):
     """The oracle of an outcome on request: the instance is free, the outcome costs a query.
-
-    Attributes:
-        x: the instance.
-        move: the learner's move.
 
     Example:
         >>> import jax.numpy as jnp
         >>> from jaxonline.feedback import OnRequestOracle
-        >>> oracle = OnRequestOracle((), jnp.float32(5.0), ())
+        >>> oracle = OnRequestOracle((), (), jnp.float32(5.0))
         >>> float(oracle.outcome(jnp.bool_(False))), oracle.queries().item()
         (0.0, 0)
     """
-
-    def __init__(self, x: PyTree, y: Array, move: PyTree):
-        self.x = x
-        self.move = move
-        self._y = y
-        self._asked = jnp.bool_(False)
 
     def outcome(self, ask: Bool[Array, ""]) -> Array:
         """Return the outcome if `ask` is true, else zeros.
 
         Asking costs one query, even if the outcome is read repeatedly.
         """
-        self._asked = self._asked | ask
+        self._queries = jnp.maximum(self._queries, ask.astype(jnp.int32))
         return jnp.where(ask, self._y, jnp.zeros_like(self._y))
-
-    def queries(self) -> Int[Array, ""]:
-        """Number of queries: 1 if the outcome was requested, else 0."""
-        return self._asked.astype(jnp.int32)
 
 
 @struct
@@ -111,15 +116,14 @@ class OnRequest(Feedback):
         self, key: Any, t: Int[Array, ""], x: PyTree, y: Array, y_hat: PyTree, state: PyTree = ()
     ) -> OnRequestOracle:
         """Return the oracle of one round."""
-        del key, t
-        return OnRequestOracle(x, y, y_hat)
+        return OnRequestOracle(x, y_hat, y)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Bandit feedback: the learner observes only the loss of the arm that it pulled.
 
 
-class BanditOracle(Oracle):
+class BanditOracle(MoveOracle):
     """The oracle of a bandit: the learner's move, the context, and the loss of the pulled arm.
 
     Attributes:
@@ -133,20 +137,10 @@ class BanditOracle(Oracle):
         0.1
     """
 
-    def __init__(self, x: PyTree, move: PyTree, losses: Float[Array, "K"]):
-        self.x = x
-        self.move = move
-        self._losses = losses
-        self._asked = 0
-
     def loss(self) -> Float[Array, ""]:
         """Return the loss of the pulled arm; it costs one query, even if it is read repeatedly."""
-        self._asked = 1
-        return self._losses[self.move.arm if isinstance(self.move, Draw) else self.move]
-
-    def queries(self) -> Int[Array, ""]:
-        """Number of queries: 1 if the loss was read, else 0."""
-        return jnp.int32(self._asked)
+        self._queries = 1
+        return self._y[self.move.arm if isinstance(self.move, Draw) else self.move]
 
 
 @struct
@@ -167,7 +161,6 @@ class Bandit(Feedback):
         self, key: Any, t: Int[Array, ""], x: PyTree, y: Float[Array, "K"], y_hat: PyTree, state: PyTree = ()
     ) -> BanditOracle:
         """Return the oracle of one round; raise a TypeError if outcomes are not vectors or moves are not arms."""
-        del key, t
         arm = y_hat.arm if isinstance(y_hat, Draw) else y_hat
         if getattr(y, "ndim", None) != 1:
             raise ArgumentTypeError("outcomes", f"must be vectors of losses, one of each arm, for Bandit (got {y})")
@@ -180,7 +173,7 @@ class Bandit(Feedback):
 # Bandit feedback for any set of moves: the learner observes only the loss of its move.
 
 
-class LossOfMoveOracle(Oracle):
+class LossOfMoveOracle(MoveOracle):
     """The oracle of a bandit with any moves: the learner's move, the instance that it saw, and the move's loss.
 
     Attributes:
@@ -194,20 +187,10 @@ class LossOfMoveOracle(Oracle):
         4.0
     """
 
-    def __init__(self, x: PyTree, move: PyTree, loss: Float[Array, ""]):
-        self.x = x
-        self.move = move
-        self._loss = loss
-        self._asked = 0
-
     def loss(self) -> Float[Array, ""]:
         """Return the loss of the move; it costs one query, even if it is read repeatedly."""
-        self._asked = 1
-        return self._loss
-
-    def queries(self) -> Int[Array, ""]:
-        """Number of queries: 1 if the loss was read, else 0."""
-        return jnp.int32(self._asked)
+        self._queries = 1
+        return self._y
 
 
 @struct
@@ -231,7 +214,6 @@ class LossOfMove(Feedback):
         self, key: Any, t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree, state: PyTree = ()
     ) -> LossOfMoveOracle:
         """Return the oracle of one round."""
-        del key, t
         return LossOfMoveOracle(x, y_hat, self.loss(y_hat, y))
 
 
@@ -239,7 +221,7 @@ class LossOfMove(Feedback):
 # Semi-bandit feedback: the learner observes the losses of the arms in the set that it played.
 
 
-class SemiBanditOracle(Oracle):
+class SemiBanditOracle(MoveOracle):
     """Oracle of a semi-bandit: the losses of the arms in the set, the set itself, and the context.
 
     Attributes:
@@ -254,20 +236,10 @@ class SemiBanditOracle(Oracle):
         ([1.0, 0.5], 2)
     """
 
-    def __init__(self, x: PyTree, move: Int[Array, "m"], losses: Float[Array, "K"]):
-        self.x = x
-        self.move = move
-        self._losses = losses
-        self._n_queries = 0
-
     def losses(self) -> Float[Array, "m"]:
         """Return the losses of the arms in the set; it costs one query for each arm, however often it is called."""
-        self._n_queries = len(self.move)
-        return self._losses[self.move]
-
-    def queries(self) -> Int[Array, ""]:
-        """Return the number of queries: the number of arms if the losses were read, else 0."""
-        return jnp.int32(self._n_queries)
+        self._queries = len(self.move)
+        return self._y[self.move]
 
 
 @struct
@@ -292,7 +264,6 @@ class SemiBandit(Feedback):
         Raises:
             TypeError: outcomes are not vectors, or moves are not sets of arms.
         """
-        del key, t
         if getattr(y, "ndim", None) != 1:
             raise TypeError(f"y: SemiBandit needs vectors of losses as outcomes (got {y})")
         if getattr(y_hat, "ndim", None) != 1 or not jnp.issubdtype(y_hat.dtype, jnp.integer):
@@ -304,7 +275,7 @@ class SemiBandit(Feedback):
 # Duelling feedback: the learner plays a pair of arms and observes which of the two arms wins.
 
 
-class DuelOracle(Oracle):
+class DuelOracle(MoveOracle):
     """Oracle of a duel: whether the first arm of the pair wins, the pair itself, and the context.
 
     Attributes:
@@ -319,20 +290,10 @@ class DuelOracle(Oracle):
         (0.0, 1)
     """
 
-    def __init__(self, x: PyTree, move: Int[Array, "2"], duels: Float[Array, "K K"]):
-        self.x = x
-        self.move = move
-        self._duels = duels
-        self._n_queries = 0
-
     def first_wins(self) -> Float[Array, ""]:
         """Return 1 if the first arm wins, 0 if the second arm wins, 1/2 if both arms are equal; costs one query."""
-        self._n_queries = 1
-        return self._duels[self.move[0], self.move[1]]
-
-    def queries(self) -> Int[Array, ""]:
-        """Return the number of queries: 1 if the learner asked for the winner, else 0."""
-        return jnp.int32(self._n_queries)
+        self._queries = 1
+        return self._y[self.move[0], self.move[1]]
 
 
 @struct
@@ -359,7 +320,6 @@ class Duel(Feedback):
         Raises:
             TypeError: outcomes are not square matrices, or moves are not pairs of arms.
         """
-        del key, t
         if getattr(y, "ndim", None) != 2 or y.shape[0] != y.shape[1]:
             raise TypeError(f"y: Duel needs square matrices of duels as outcomes (got {y})")
         if getattr(y_hat, "shape", None) != (2,) or not jnp.issubdtype(y_hat.dtype, jnp.integer):

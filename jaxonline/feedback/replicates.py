@@ -7,16 +7,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from jaxonline.feedback.copies import CopiesOracle
 from jaxonline.feedback.noise import AnyNoise, Covariance
-from jaxonline.game.roles import Feedback, Oracle, Specs
+from jaxonline.game.roles import Feedback, Specs
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import set_field, struct
 from jaxonline.parameters.types import PyTree, Shape
 
 
-class ReplicatesOracle(Oracle):
-    """The oracle of measured copies, with the methods of `CopiesOracle`.
+class ReplicatesOracle(CopiesOracle):
+    """The oracle of measured copies.
 
     If a random number of copies is above the number of measured copies m, the copies are NaN, so that the run is
     recorded as a failed run. No copy is used twice in place of a missing one.
@@ -35,22 +36,13 @@ class ReplicatesOracle(Oracle):
         self, copies: Float[Array, "m d"], labels: Float[Array, "k"] | None, y: Array, covariance: Array | None = None
     ):
         """Create the oracle of the copies and labels of a round; without labels the label is `y`."""
+        super().__init__(None, None, None, y, noise=None)
         self._copies = copies
         self._labels = labels
-        self._y = y
-        self._covariance = covariance
-        self._asked: set[int] = set()
-        self._asked_at_random: list[Array] = []
+        self._given = covariance
 
-    def copy(self, index: int) -> Float[Array, "d"]:
-        """The copy with this index, counted from 0.
-
-        Raises:
-            TypeError, ValueError: `index` is not a Python integer, or fewer copies are measured.
-        """
-        index = check.count("index", index, ge=0)
+    def _draw(self, index: int) -> Float[Array, "d"]:
         _check_measured("copies", index + 1, len(self._copies))
-        self._asked.add(index)
         return self._copies[index]
 
     def copies(self, first: int, capacity: int, number: Int[Array, ""] | None = None) -> Float[Array, "capacity d"]:
@@ -61,10 +53,8 @@ class ReplicatesOracle(Oracle):
         Raises:
             ValueError: the number is not random, and fewer copies are measured.
         """
-        check.count("first", first, ge=0)
-        check.count("capacity", capacity)
         if number is None:
-            return jnp.stack([self.copy(index) for index in range(first, first + capacity)])
+            return super().copies(first, capacity)
         charged = jnp.minimum(number, capacity) if check.is_abstract(number) else min(int(number), capacity)
         draw, zero = self.reserve(charged), jnp.zeros((), self._copies.dtype)
         return jnp.stack([jnp.where(j < charged, draw(jnp.int32(first + j)), zero) for j in range(capacity)])
@@ -104,13 +94,9 @@ class ReplicatesOracle(Oracle):
     @property
     def covariance(self) -> Float[Array, "d d"]:
         """The given covariance of the noise; raises ValueError if none is given."""
-        if self._covariance is None:
+        if self._given is None:
             raise ValueError("covariance: must be given to Replicates for a learner that asks for it (got None)")
-        return self._covariance
-
-    def queries(self) -> Int[Array, ""]:
-        """The number of distinct copies requested so far in this round."""
-        return sum(self._asked_at_random, start=jnp.int32(len(self._asked)))
+        return self._given
 
 
 @struct
@@ -194,7 +180,6 @@ class Replicates(Feedback):
 
     def open(self, key: Any, t: Int[Array, ""], x: Array, y: Array, y_hat: Any, state: PyTree = ()) -> ReplicatesOracle:
         """The oracle of round t; its copies are NaN after the last row."""
-        del key, y_hat
         copies = _entry(self.X, t - 1, True)
         labels = None if self.y is None else _entry(self.y, t - 1, True)
         if self.noise is not None:

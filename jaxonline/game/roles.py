@@ -205,7 +205,7 @@ class Learner:
         return None
 
 
-def _of_inner(name: str, inner: str) -> Any:
+def of_inner(name: str, inner: str) -> Any:
     return property(lambda self: getattr(getattr(self, inner), name), doc=f"As `{inner}.{name}`.")
 
 
@@ -217,9 +217,9 @@ class LearnerWrapper(Learner):
 
     learner: Any
 
-    loss, loss_range, capacity_hint = (_of_inner(n, "learner") for n in ("loss", "loss_range", "capacity_hint"))
-    check_feedback, overflow_probability = (_of_inner(n, "learner") for n in ("check_feedback", "overflow_probability"))
-    weights = _of_inner("weights", "learner")  # of its experts, if it has this method
+    loss, loss_range, capacity_hint = (of_inner(n, "learner") for n in ("loss", "loss_range", "capacity_hint"))
+    check_feedback, overflow_probability = (of_inner(n, "learner") for n in ("check_feedback", "overflow_probability"))
+    weights = of_inner("weights", "learner")  # of its experts, if it has this method
 
 
 class EnvironmentWrapper(Environment):
@@ -230,11 +230,11 @@ class EnvironmentWrapper(Environment):
 
     environment: Any
 
-    instance_spec, outcome_spec = (_of_inner(n, "environment") for n in ("instance_spec", "outcome_spec"))
-    oblivious, deterministic = (_of_inner(n, "environment") for n in ("oblivious", "deterministic"))
-    rewards, outcomes, n_rows = (_of_inner(n, "environment") for n in ("rewards", "outcomes", "n_rows"))
-    init, instance, outcome = (_of_inner(n, "environment") for n in ("init", "instance", "outcome"))
-    mean_outcome = _of_inner("mean_outcome", "environment")
+    instance_spec, outcome_spec = (of_inner(n, "environment") for n in ("instance_spec", "outcome_spec"))
+    oblivious, deterministic = (of_inner(n, "environment") for n in ("oblivious", "deterministic"))
+    rewards, outcomes, n_rows = (of_inner(n, "environment") for n in ("rewards", "outcomes", "n_rows"))
+    init, instance, outcome = (of_inner(n, "environment") for n in ("init", "instance", "outcome"))
+    mean_outcome = of_inner("mean_outcome", "environment")
 
 
 @runtime_checkable

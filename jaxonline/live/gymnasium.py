@@ -106,7 +106,6 @@ class BanditEnv(BaseEnv):
         Raises:
             ValueError: `seed` is negative or too large.
         """
-        del options
         check_not_forked()
         super().reset(seed=seed)
         with self._precision():

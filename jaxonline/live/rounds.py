@@ -54,19 +54,16 @@ class Arrivals(Environment):
 
     def init(self, key: Key[Array, ""]) -> tuple[()]:
         """Return the state, which is empty."""
-        del key
         return ()
 
     def instance(self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""]) -> tuple[Array, tuple[()]]:
         """Return the instance of round t, and the state."""
-        del key
         return self.table[t - self.first, : math.prod(self.instance_shape)].reshape(self.instance_shape), state
 
     def outcome(
         self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: Array, y_hat: PyTree
     ) -> tuple[Array, tuple[()]]:
         """Return the outcome of round t, and the state."""
-        del key, x, y_hat
         return self.table[t - self.first, math.prod(self.instance_shape) :].reshape(self.outcome_shape), state
 
 
@@ -78,12 +75,10 @@ class ReportedLoss(Feedback):
         self, key: Any, t: Int[Array, ""], x: PyTree, y: Array, y_hat: PyTree, state: PyTree = ()
     ) -> LossOfMoveOracle:
         """The oracle of one round."""
-        del key, t
         return LossOfMoveOracle(x, y_hat, y)
 
     def __call__(self, y_hat: PyTree, y: Array) -> Array:
         """The reported loss."""
-        del y_hat
         return y
 
     def gradient(self, y_hat: PyTree, y: Array) -> PyTree:

@@ -273,7 +273,6 @@ def _loader(code: str) -> Callable[[bytes], Matchup]:
 
     Matchups of only one version of the user's code are kept: other versions replace the methods of its classes.
     """
-    del code
     return functools.lru_cache(maxsize=32)(pickle.loads)
 
 

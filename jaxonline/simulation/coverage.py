@@ -40,7 +40,6 @@ class Coverage:
 
     def init(self, record: Round) -> tuple[Bool[Array, "W"], Int[Array, ""]]:
         """Return whether each of the last W rounds is covered (none so far), and the number of rounds."""
-        del record
         return jnp.zeros(self.window, bool), jnp.int32(0)
 
     def add(
@@ -80,7 +79,6 @@ class CoverageError:
 
     def init(self, record: Round) -> tuple[Int[Array, ""], Int[Array, ""]]:
         """Return the numbers of misses and of rounds, 0."""
-        del record
         return jnp.int32(0), jnp.int32(0)
 
     def add(

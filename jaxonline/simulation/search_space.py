@@ -239,6 +239,5 @@ class _OptunaSampler:
 
     def tell(self, settings: Sequence[Setting], losses: Sequence[float]) -> None:
         """Report the losses of the last trials to Optuna."""
-        del settings  # the trials identify them
         for trial, loss in zip(self.trials, losses, strict=True):
             self.study.tell(trial, float(loss))

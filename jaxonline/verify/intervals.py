@@ -99,7 +99,6 @@ class Bernstein(IntervalMethod):
         return dataclasses.replace(self, planned=planned)
 
     def least_samples(self, level: float) -> int:
-        del level
         return 2
 
     def half_width(self, moments: Moments, level: float) -> np.ndarray:

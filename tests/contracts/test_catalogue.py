@@ -213,7 +213,7 @@ ROWS = {"type": "DataStream", "y": [[0.2, 0.5, 0.1], [0.3, 0.1, 0.9]]}
 SIGNS = {"type": "SeparableData", "direction": [1.0, 1.0]}
 GAUSSIAN = {"type": "Gaussian", "width": 1.0}
 DICTIONARY = {"type": "Dictionary.draw", "key": 0, "dimension": 3, "n_frequencies": 4, "kernels": [GAUSSIAN, GAUSSIAN]}
-DELAY = {"type": "FixedDelay", "rounds": 2}
+DELAY = {"type": "GivenDelays", "rounds": 2}
 GAMES = [
     {"environment": LINE, "feedback": "FullInformation"},
     {"environment": LINE, "feedback": {"type": "NoisyCopies", "noise": {"type": "gaussian", "covariance": 0.1}}},

@@ -111,7 +111,7 @@ def test_bandit_game_builds_the_game():
     assert repr(jo.bandit_game([-3.0, 3.0], std=2.0).environment) == "GaussianArms(means=[-3.0, 3.0], std=2.0)"
     moving = jo.bandit_game([[0.1, 0.2], [0.2, 0.1]], True, starts=[5]).environment
     assert isinstance(moving.environment, SwitchingArms)
-    delayed = jo.Delayed(jo.Bandit(), jo.delays.FixedDelay(2))
+    delayed = jo.Delayed(jo.Bandit(), jo.delays.GivenDelays(2))
     assert jo.bandit_game([0.1, 0.2], feedback=delayed).feedback is delayed
 
 

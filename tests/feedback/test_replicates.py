@@ -64,8 +64,7 @@ def test_recorded_noise_gives_the_run_with_that_noise(name):
 
 
 def test_the_oracle_has_the_interface_of_noisy_copies():
-    public = {name for name in vars(CopiesOracle) if not name.startswith("_")}
-    assert public == {name for name in vars(ReplicatesOracle) if not name.startswith("_")}
+    assert issubclass(ReplicatesOracle, CopiesOracle)
 
 
 def test_the_oracle_returns_the_measured_rows_and_counts_distinct_copies():

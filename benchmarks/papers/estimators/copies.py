@@ -146,7 +146,6 @@ class CorrelatedCopies(Feedback):
         self, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, y_hat: Any, state: PyTree = ()
     ) -> CorrelatedOracle:
         """Return the oracle of one round."""
-        del y_hat
         return CorrelatedOracle(key, t, x, y, self.noise, self.reveal_covariance)
 
 

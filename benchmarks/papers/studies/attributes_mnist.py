@@ -192,7 +192,6 @@ def full_moments(split: Split, rows: np.ndarray) -> PixelMoments:
 
 def solve_ridge(means: PixelMoments, alphas: tuple[float, ...], final: bool) -> np.ndarray:
     """Return the ridge solution argmin w'Aw - 2 w'b + alpha |w|^2 for each alpha."""
-    del final
     from scipy.linalg import cho_factor, cho_solve
 
     live = means.A.diagonal() > 0
@@ -223,7 +222,6 @@ def solve_lasso(means: PixelMoments, alphas: tuple[float, ...], final: bool) -> 
 
 def solve_baseline(means: PixelMoments, radii: tuple[float, ...], final: bool, cone: bool) -> np.ndarray:
     """Return argmin w'Aw - 2 w'b over the l1 ball, by descent from 0; `cone`: first make A positive semi-definite."""
-    del final
     from scipy.linalg import eigh
     from scipy.sparse.linalg import eigsh
 

@@ -89,7 +89,6 @@ class EXP3(CombinerLearner):
 
     def predict(self, key: Key[Array, ""], state: PyTree, x: Any) -> Draw:
         """Draw an arm from (1 - gamma) weights + gamma / K."""
-        del x
         return draw_arm(key, mix_uniform(self.weights(state), self.exploration))
 
     def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple[()]]:

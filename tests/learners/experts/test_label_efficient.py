@@ -39,7 +39,7 @@ def test_label_efficient_estimates_are_unbiased_by_enumeration(x64):
     learner = LabelEfficientHedge(Spy(), epsilon)
 
     def round_of(key):
-        oracle = OnRequestOracle((), losses, ())
+        oracle = OnRequestOracle((), (), losses)
         state, info = learner.update(key, jnp.zeros(4), oracle)
         return state, info.asked, oracle.queries()
 
