@@ -206,6 +206,7 @@ class Learner:
 
 
 def of_inner(name: str, inner: str) -> Any:
+    """Return an attribute of a wrapper that is the attribute of the object that it wraps."""
     return property(lambda self: getattr(getattr(self, inner), name), doc=f"As `{inner}.{name}`.")
 
 
