@@ -35,7 +35,7 @@ def check_known_noise(feedback: Feedback, learner: Any, part: str, law: str, cov
     """Raise a ValueError for noise that biases a learner, and warn of noise with an unknown distribution.
 
     Args:
-        feedback: traits of the feedback.
+        feedback: the feedback.
         learner: the learner.
         part: name of the learner's field that is made for one distribution of noise.
         law: this distribution, as in `Noise`.

@@ -327,8 +327,8 @@ def test_a_strict_type_checker_reports_each_wrong_line_once(installed, tmp_path)
 
 REQUIRED = {  # a class of one of the packages with these methods is of the kind
     "Learner": ("init", "predict", "update"),
-    "Environment": ("init", "instance", "answer"),
-    "Feedback": ("open", "traits"),
+    "Environment": ("init", "instance", "outcome"),
+    "Feedback": ("open", "observe"),
     "Comparator": ("statistic", "best_loss"),
     "HindsightComparator": ("best_losses",),
     "Measure": ("init", "add", "read"),
@@ -354,6 +354,6 @@ def test_all_components_satisfy_their_protocols_for_a_type_checker(installed, tm
     imports = [f"import {package}" for package in (*packages, "jaxonline.simulation.measures")]
     functions = [f"def f{i}(value: {name}) -> p.{kind}:\n    return value\n" for i, (name, kind) in enumerate(listed)]
     script = tmp_path / "components.py"
-    script.write_text("\n".join([*imports, "from jaxonline.game import protocols as p\n", *functions]))
+    script.write_text("\n".join([*imports, "from jaxonline.game import roles as p\n", *functions]))
     (tmp_path / "pyrightconfig.json").write_text('{"typeCheckingMode": "strict"}')
     assert checked(installed, script) == []

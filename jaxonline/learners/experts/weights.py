@@ -144,7 +144,7 @@ def excess(sums: Compensated) -> Float[Array, "K"]:
 
 @runtime_checkable
 class Combiner(Protocol):
-    """Protocol of combiners: three functions give weights of experts; `traits` declares the range of the losses."""
+    """Protocol of combiners: three functions give weights of experts; `loss_range` declares the range of the losses."""
 
     def init(self, n_experts: int, dtype: Any) -> PyTree:
         """Return the state before round 1."""

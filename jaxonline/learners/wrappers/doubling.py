@@ -61,7 +61,7 @@ class Doubling(LearnerWrapper):
 
     @property
     def learner(self) -> Any:  # type: ignore[override]
-        """Return the first learner, for one round; learners for other horizons have the same traits."""
+        """Return the first learner, for one round; learners for other horizons have the same facts."""
         return self.learner_for(1.0)
 
     def overflow_probability(self, n_rounds: int) -> float | None:
