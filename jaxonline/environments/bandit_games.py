@@ -120,11 +120,12 @@ class Rewards(EnvironmentWrapper):
         outcome, state = self._arms.outcome(key, state, t, x, y_hat)
         return outcome if self._has_means else _one_minus(outcome), state
 
-    def mean_outcome(self, state: PyTree, t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
-        """Return the mean losses of all arms."""
+    def mean_outcome(self, state: PyTree, t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"] | None:
+        """Return the mean losses of all arms; None if they are unknown."""
         if self._has_means:
             return self._arms.mean_outcome(state, t, x, y)
-        return 1.0 - self.environment.mean_outcome(state, t, x, 1.0 - y)
+        rewards = self.environment.mean_outcome(state, t, x, 1.0 - y)
+        return None if rewards is None else 1.0 - rewards
 
     @property
     def _has_means(self) -> bool:

@@ -1,5 +1,7 @@
 """Losses of arms, sets and pairs of arms, and of weights; outcomes of which only one entry is drawn."""
 
+import dataclasses
+import functools
 from collections.abc import Callable
 from typing import Annotated, Any, ClassVar
 
@@ -17,11 +19,16 @@ from jaxonline.parameters.types import Component, Count, NonNegativeInt, PyTree,
 # Outcomes that are computed on request: losses and duels of arms, where an entry that is not read costs nothing.
 
 
-@struct
+@functools.partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["arguments"],
+    meta_fields=["entry_function", "vector_function", "length", "width"],
+)
+@dataclasses.dataclass(frozen=True, eq=False)
 class LazyOutcome:
     """A vector or matrix of losses that computes its entries when they are read.
 
-    An environment returns a lazy outcome from `answer` in place of the array. Bandit feedback and `ArmLoss` read the
+    An environment returns a lazy outcome from `outcome` in place of the array. Bandit feedback and `ArmLoss` read the
     entries that they need. All other code gets the whole array, with bit-identical entries.
 
     Args:
@@ -40,11 +47,11 @@ class LazyOutcome:
         (4, [0, 1, 4, 9])
     """
 
-    entry_function: Callable[..., Array] = static()
-    vector_function: Callable[..., Array] = static()
+    entry_function: Callable[..., Array]
+    vector_function: Callable[..., Array]
     arguments: tuple[PyTree, ...]
-    length: int = static()
-    width: int | None = static(default=None)
+    length: int
+    width: int | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -60,7 +60,7 @@ def test_losses_have_the_expected_outcome_as_mean(name):
     """
     environment = ARMS[name]
     assert isinstance(environment, Environment)
-    assert overrides(environment, Environment.mean_outcome)
+    assert type(environment).mean_outcome is not Environment.mean_outcome
     x, y, means = play_environment(environment)
     residuals = (y - means).reshape(-1, 3)
     scale = residuals.std(axis=0)

@@ -82,7 +82,7 @@ class OwnArms(BernoulliArms):
 
 
 def test_lazy_rewards_stay_lazy(monkeypatch):
-    monkeypatch.setattr("jaxonline.environments.arms.ARMS_WITH_MEANS", ())
+    monkeypatch.setattr("jaxonline.environments.bandit_games.ARMS_WITH_MEANS", ())
     arms, key = OwnArms([0.5, 0.5, 0.5, 0.5]), jax.random.key(3)
     plain = arms.outcome(key, (), jnp.int32(1), None, None)[0]
     shown = Rewards(arms).outcome(key, (), jnp.int32(1), None, None)[0]
