@@ -29,6 +29,8 @@ class _OneInstance(ScalarOutcome):
     x: JaxVector
     size: Size
 
+    oblivious = False
+
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:
         """Shape [d] and dtype of x."""
@@ -138,6 +140,8 @@ class ContraryLabels(ScalarOutcome):
     """
 
     advice: JaxVector = (-1.0, 1.0)
+
+    oblivious = False
     outcomes = np.array([-1.0, 1.0])
 
     def __post_init__(self) -> None:

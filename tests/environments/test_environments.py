@@ -1,6 +1,7 @@
 """Environments of instances and labels: data streams, linear models, autoregressive series."""
 
 import collections
+import inspect
 import itertools
 from functools import partial
 
@@ -13,6 +14,7 @@ from tiers import some
 
 import jaxonline as jo
 from jaxonline.game import Environment, play_round, start, stream_keys
+from jaxonline.parameters.signatures import exported_names
 from jaxonline.parameters.struct import cast_leaves
 
 FALSE_ALARM = 1e-6
@@ -169,6 +171,18 @@ ALL = {
     "linear": lambda: jo.environments.LinearModel(np.ones(2)),
     "series": lambda: jo.environments.Autoregressive([0.5, -0.2]),
 }
+
+
+def test_exactly_the_adversaries_that_react_are_not_oblivious():
+    classes = {name: getattr(jo.environments, name) for name in exported_names(jo.environments)}
+    facts = {
+        name: value.oblivious
+        for name, value in classes.items()
+        if inspect.isclass(value) and issubclass(value, Environment)
+    }
+    reacting = {"OppositeLabels", "OppositeInstances", "ContraryLabels", "ContraryLosses"}
+    assert {name for name, fact in facts.items() if fact is False} == reacting
+    assert {name for name, fact in facts.items() if fact not in (True, False)} == {"Rewards"}  # that of its environment
 
 
 @pytest.mark.parametrize("both_precisions", some([False, True], False), indirect=True)

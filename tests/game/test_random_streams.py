@@ -1,8 +1,9 @@
 """Random numbers of runs, streams, rounds and parts of a round are independent."""
 
+import dataclasses
 import functools
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +13,7 @@ import pytest
 from jaxonline import random, verify
 from jaxonline.game import Game, WithFeedback, play_round, start
 from jaxonline.game.keys import StreamKeys, stream_keys
-from jaxonline.game.roles import Environment, Feedback, Learner
+from jaxonline.game.roles import Environment, Feedback, Learner, Oracle
 from jaxonline.parameters.struct import struct
 from jaxonline.simulation.blocks import item_keys
 
@@ -33,7 +34,8 @@ class Environment(Environment):
         return random.uniform(key), state
 
 
-class Oracle(NamedTuple):
+@dataclasses.dataclass
+class Oracle(Oracle):
     copies: jax.Array
 
     def queries(self):

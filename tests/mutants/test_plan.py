@@ -8,7 +8,7 @@ from plan import EQUIVALENT, PACKAGES, PLAN, ROOT, find_tests
 
 def test_every_package_has_tests_and_every_folder_exists():
     assert all(any(f"{package}/".startswith(f"{name}/") for name in PLAN["tests"]) for package in PACKAGES)
-    assert all((ROOT / name).is_dir() for name in PLAN["tests"])
+    assert all((ROOT / name).exists() for name in PLAN["tests"])
     assert all(any((ROOT / folder).rglob("test_*.py")) for folder in [*PLAN["tests"].values(), *PLAN["left_out"]])
 
 

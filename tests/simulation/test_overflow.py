@@ -50,7 +50,7 @@ class Storing(jo.Learner):
 
 
 @struct
-class Silent:
+class Silent(jo.Learner):
     """The same without a word about it."""
 
     share: float

@@ -51,7 +51,7 @@ class WithFeatures(LearnerWrapper):
     def check_feedback(self, feedback: Feedback) -> None:
         """Check the feedback by the inner learner; noise of features has no single distribution."""
         shown = Feedback()
-        shown.makes_copies, shown.max_copies = feedback.makes_copies, feedback.max_copies
+        vars(shown).update({name: getattr(feedback, name) for name in Feedback.__annotations__ if name != "noise"})
         super().check_feedback(shown)
 
     def init(self, key: Key[Array, ""], specs: Specs) -> PyTree:
