@@ -42,8 +42,7 @@ class CopiesOracle(Oracle):
     """
 
     def __init__(
-        self, key: Key[Array, ""], t: Int[Array, ""], x: Array, y: Array, *,
-        noise: Callable[[Key[Array, ""], Int[Array, ""]], Array],
+        self, key: Any, t: Any, x: Any, y: Array, *, noise: Callable[[Key[Array, ""], Int[Array, ""]], Array] | None,
         noises: Callable[[Sequence[Key[Array, ""]]], Array] | None = None,
         label_noise: NoiseLaw | None = None,
         covariance: Callable[[], Array] | None = None,
@@ -67,7 +66,7 @@ class CopiesOracle(Oracle):
 
     def _draw(self, index: int | Int[Array, ""]) -> Array:
         index = jnp.asarray(index, jnp.int32)
-        return self._x + self._noise(jax.random.fold_in(self._key, index), index)
+        return self._x + self._noise(jax.random.fold_in(self._key, index), index)  # type: ignore[misc]
 
     def copy(self, index: int) -> Float[Array, "..."]:
         """Return copy number `index`, counted from 0: x plus independent noise, with the shape of x.

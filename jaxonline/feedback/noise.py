@@ -60,8 +60,8 @@ def sample_together(
     law: NoiseLaw, keys: Sequence[Key[Array, ""]], t: Int[Array, ""], x: Float[Array, "..."]
 ) -> Float[Array, "n ..."]:
     """Draw the noise of a distribution with each of n keys, and stack the draws."""
-    if hasattr(law, "sample_together"):  # faster than one by one
-        return law.sample_together(keys, t, x)
+    if (together := getattr(law, "sample_together", None)) is not None:  # faster than one by one
+        return together(keys, t, x)
     return jnp.stack([compute_once(law.sample, key, t, x) for key in keys])  # fused, jax 0.12 may not compile them
 
 

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from jaxonline.parameters.errors import DivergedRunsWarning, OverflowWarning
 LIKELY_PROBABILITY = 0.01  # of overflow in one run
 
 
-def overflow_probabilities(learners: Mapping[str, object], n_rounds: int) -> dict[str, float]:
+def overflow_probabilities(learners: Mapping[str, Any], n_rounds: int) -> dict[str, float]:
     """Return the probability that a run overflows, by name, for learners that declare this probability."""
     by_name = {}
     for name, learner in learners.items():
@@ -62,7 +63,7 @@ def warn_of_divergence(
         )
 
 
-def _warn(learners: Mapping[str, object], affected: Mapping[str, object], headline: str, facts: Iterator[str]) -> None:
+def _warn(learners: Mapping[str, Any], affected: Mapping[str, object], headline: str, facts: Iterator[str]) -> None:
     if affected:
         hints = dict.fromkeys(learners[name].capacity_hint for name in affected)
         warnings.warn(f"{headline}: {', '.join(facts)}. {'; '.join(hints)}", OverflowWarning, stacklevel=6)

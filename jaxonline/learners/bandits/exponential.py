@@ -274,7 +274,7 @@ class EXP4(CombinerLearner):
     exploration: Probability = 0.0
     n_arms: Count | None = static(default=None)
 
-    loss_range = (0.0, 1.0)
+    loss_range = (0.0, 1.0)  # type: ignore[assignment]
 
     @classmethod
     @validate_arguments
