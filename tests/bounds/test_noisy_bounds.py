@@ -76,7 +76,7 @@ def test_theorems_1_and_2_match_hand_calculations(name, p):
             got = printed_noisy_kernel(kernel, loss, p, 0.5, B, T) if printed else got
             np.testing.assert_allclose(got.value, length * np.sqrt(u * T), rtol=1e-10)
             np.testing.assert_allclose(got.step_size * np.sqrt(T), B_w / (np.sqrt(u) * length), rtol=1e-10)
-            np.testing.assert_allclose(got.constant_step(got.step_size, np.array([T])), got.value, rtol=1e-12)
+            np.testing.assert_allclose(got.at_rounds(np.array([T])), got.value, rtol=1e-12)
             assert got.radius == 0.5
 
 
@@ -228,7 +228,7 @@ def test_bounds_beyond_float64_are_infinite():
     """The exponential loss and a Gaussian map with the second moment 4e7 give about e^8000."""
     bound = noisy_kernel_geometric(Gaussian(1.0), Exponential(), 1.5, 1.0, 4.0, 100)
     assert (bound.value, bound.step_size, bound.G) == (math.inf, 0.0, math.inf)
-    assert np.isinf(bound.constant_step(0.1, np.arange(1, 4))).all()
+    assert np.isinf(bound.at_rounds(np.arange(1, 4), step_size=0.1)).all()
     assert noisy_kernel_geometric(Gaussian(0.01), Squared(), 1.5, 1.0, 4.0, 100, 1.0).value == math.inf
     assert printed_noisy_kernel(Gaussian(0.01), Squared(), 1.5, 1.0, 4.0, 100).value == math.inf
     length = GradientLength.for_loss(Exponential(), Geometric(1.5), 1.0)
@@ -251,7 +251,7 @@ def test_theorem_3_matches_hand_calculations():
     assert printed.value == pytest.approx(12 * np.sqrt(36 + 25) * 10, rel=1e-14)
     assert printed.step_size == pytest.approx(2 / (6 * np.sqrt(61) * 10), rel=1e-14)
     for each in (bound, printed):
-        np.testing.assert_allclose(each.constant_step(each.step_size, np.array([100])), each.value, rtol=1e-13)
+        np.testing.assert_allclose(each.at_rounds(np.array([100])), each.value, rtol=1e-13)
 
 
 def test_theorem_3_bounds_the_second_moment_and_its_printed_form_does_not():
@@ -309,7 +309,7 @@ def test_regret_of_algorithm_2_is_below_the_corrected_bound():
     runs = np.array([algorithm_2(x, y, sigma2, s2, W, bound.step_size, rng) for _ in range(40)])
     regret = np.cumsum(runs - (u - y) ** 2, axis=1)
     upper = regret.mean(axis=0) + 5 * regret.std(axis=0, ddof=1) / np.sqrt(40)
-    assert (upper <= bound.constant_step(bound.step_size, np.arange(1, T + 1))).all()
+    assert (upper <= bound.at_rounds(np.arange(1, T + 1))).all()
     assert regret.mean(axis=0)[-1] > 0
 
 
