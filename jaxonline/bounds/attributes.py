@@ -71,7 +71,7 @@ def aer_regret(
         >>> from jaxonline.bounds import aer_regret
         >>> bound = aer_regret(dimension=2, n_attributes=2, radius=1.0, norm=1.0, n_rounds=100)
         >>> bound
-        Bound(621.4019, regularizer=0.6069708, G=64.0, norm=1.0, n_rounds=100)
+        Bound(621.3669, regularizer=0.6069709, G=64.0, norm=1.0, n_rounds=100)
         >>> round(bound.at_rounds(100, regularizer=0.5), 1)
         742.5
     """

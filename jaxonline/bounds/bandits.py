@@ -388,10 +388,9 @@ def rucb(
 
 @theorem(OBLIVIOUS, "joulani2013delayed", "weinberger2002delayed")
 def bold(
-    bound: Annotated[Callable[[np.ndarray], np.ndarray], Takes("the horizon")],
-    max_delay: NonNegativeInt,
+    bound: Annotated[Callable[[np.ndarray], np.ndarray], Takes("the horizon")], max_delay: NonNegativeInt,
     n_rounds: Horizons,
-) -> Bound:
+) -> Bound:  # fmt: skip
     """Regret bound of `learners.BOLD`: (d + 1) R(T / (d + 1)).
 
     The bound holds because each of the d + 1 copies plays some of the rounds, and R is concave. Sources: Joulani,

@@ -86,7 +86,7 @@ def exponential_weights(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFl
         >>> from jaxonline.bounds import exponential_weights
         >>> bound = exponential_weights(10, 1000)
         >>> bound
-        Bound(33.93078, eta=0.1357226, n_rounds=1000, information=2.302585, variance=0.125)
+        Bound(33.9307, eta=0.1357228, n_rounds=1000, information=2.302585, variance=0.125)
         >>> bound.at_rounds([10, 1000]).value.round(2).tolist()
         [17.14, 33.93]
     """

@@ -1,5 +1,6 @@
 """Bounds for kernels: noisy instances, Gaussian noise, and many kernels."""
 
+import contextlib
 import dataclasses
 import math
 from collections.abc import Callable
@@ -99,16 +100,10 @@ def factor_moment(
 
 @theorem(OBLIVIOUS, "cesabianchi2010online", prescribed_rate=True)
 def noisy_kernel(
-    feature_map: DotProductFeatureMap | PairedFeatureMap,
-    gradient_length: GradientLength,
-    radius: PositiveFloat,
-    copy_moment: NonNegativeFloat,
-    n_rounds: Rounds,
-    y_bound: NonNegativeFloat | None = None,
-    pair_moment: NonNegativeFloat | None = None,
-    repetitions: Count = 1,
-    squared_norm: NonNegativeFloat | None = None,
-) -> Bound:
+    feature_map: DotProductFeatureMap | PairedFeatureMap, gradient_length: GradientLength, radius: PositiveFloat,
+    copy_moment: NonNegativeFloat, n_rounds: Rounds, y_bound: NonNegativeFloat | None = None,
+    pair_moment: NonNegativeFloat | None = None, repetitions: Count = 1, squared_norm: NonNegativeFloat | None = None,
+) -> Bound:  # fmt: skip
     """Regret bound of Algorithm 1 with any distributions of its random numbers: Theorem 4 with exact second moments.
 
     The bound excludes the truncation errors of the estimators (`bias`, `truncation_bias`).
@@ -165,15 +160,9 @@ def _largest_kernel_value(feature_map: DotProductFeatureMap | PairedFeatureMap, 
 
 @theorem(OBLIVIOUS, "cesabianchi2010online", prescribed_rate=True)
 def noisy_kernel_geometric(
-    kernel: DotProductKernel | Gaussian,
-    loss: AnySeriesLoss,
-    p: Annotated[float, Gt(1)],
-    radius: PositiveFloat,
-    copy_moment: NonNegativeFloat,
-    n_rounds: Rounds,
-    y_bound: NonNegativeFloat | None = None,
-    centre: float = 0.0,
-) -> Bound:
+    kernel: DotProductKernel | Gaussian, loss: AnySeriesLoss, p: Annotated[float, Gt(1)], radius: PositiveFloat,
+    copy_moment: NonNegativeFloat, n_rounds: Rounds, y_bound: NonNegativeFloat | None = None, centre: float = 0.0,
+) -> Bound:  # fmt: skip
     """Regret bound of Algorithm 1 with the paper's distribution: l'_+(sqrt((p-1) u)) sqrt(u T) (Theorems 1 and 2).
 
     Here u = B_w p/(p-1) B_Psi. The moment B_Psi is p/(p-1) Q(p B_x~) for a dot-product kernel, and (p/(p-1))^2 I_0(2
@@ -199,10 +188,9 @@ def noisy_kernel_geometric(
         240.0
     """
     y_bound, label_factor = _effect_of_labels(loss.kind, y_bound)
-    if isinstance(kernel, Gaussian):
-        feature_moment = GaussianFeatureMap(kernel, Geometric(p)).second_moment(copy_moment)
-    else:
-        feature_moment = DotProductFeatureMap(kernel, Geometric(p)).second_moment(copy_moment)
+    law = Geometric(p)
+    feature_map = GaussianFeatureMap(kernel, law) if isinstance(kernel, Gaussian) else DotProductFeatureMap(kernel, law)
+    feature_moment = feature_map.second_moment(copy_moment)
 
     def length_moment() -> float:
         return label_factor * lemma1_bound(loss, p, factor_moment(radius, feature_moment, y_bound, centre), centre)
@@ -221,16 +209,10 @@ def _effect_of_labels(kind: str, y_bound: float | None) -> tuple[float, float]:
 
 def _theorem4(radius: float, feature_moment: float, length_moment: Callable[[], float], n_rounds: int) -> Bound:
     """Return the regret bound of Theorem 4, with inf for a moment that overflows float64."""
-    length = math.inf if math.isinf(feature_moment) else _finite_or_inf(length_moment)
+    length = math.inf
+    with contextlib.suppress(OverflowError), np.errstate(over="ignore"):
+        length = math.inf if math.isinf(feature_moment) else float(length_moment())
     return unbiased_steps(radius, feature_moment, length, n_rounds)
-
-
-def _finite_or_inf(moment: Callable[[], float]) -> float:
-    with np.errstate(over="ignore"):
-        try:
-            return float(moment())
-        except OverflowError:
-            return math.inf
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -393,13 +375,9 @@ def vaw(
 
 @theorem(OBLIVIOUS, "rokhlin2025random")
 def concatenated(
-    f_norm: NonNegativeFloat,
-    n_kernels: Count,
-    features: Features,
-    y_bound: PositiveFloat,
-    n_rounds: Horizons,
+    f_norm: NonNegativeFloat, n_kernels: Count, features: Features, y_bound: PositiveFloat, n_rounds: Horizons,
     regularizer: PositiveFloat = 1.0,
-) -> Bound:
+) -> Bound:  # fmt: skip
     """Regret bound of VAW on the features of all kernels, against any f of the RKHS of k_1 + ... + k_N.
 
     The paper's Theorem 1 (Eq. 17) has the term N T |f|^2 / m. Here it is T |f|^2 / m, which suffices if the features of
@@ -418,25 +396,16 @@ def concatenated(
         >>> round(float(concatenated(1.0, 10, Features(50), 1.0, 100)))
         1328
     """
-    T = np.asarray(n_rounds, float)
     # Features of different kernels are independent, so variances add; the factor N of Lemma 2 is not needed.
-    approximation = features.variance / 2 * T
-    weights = features.effective(regularizer) / 2
-    energy = f_norm**2 / features.frequencies
-    return Bound((weights + approximation) * energy + n_kernels * _log_term(features, y_bound, T, regularizer))
+    T = np.asarray(n_rounds, float)
+    return Bound(_regret_of_features(f_norm, features, y_bound, T, regularizer, n_kernels))
 
 
 @theorem(OBLIVIOUS, "rokhlin2025random")
 def vaw2(
-    f_norm: NonNegativeFloat,
-    n_kernels: Count,
-    features: Features,
-    y_bound: PositiveFloat,
-    n_rounds: Horizons,
-    regularizer: PositiveFloat = 1.0,
-    combiner_regularizer: PositiveFloat | None = None,
-    truncated: bool = False,
-) -> Bound:
+    f_norm: NonNegativeFloat, n_kernels: Count, features: Features, y_bound: PositiveFloat, n_rounds: Horizons,
+    regularizer: PositiveFloat = 1.0, combiner_regularizer: PositiveFloat | None = None, truncated: bool = False,
+) -> Bound:  # fmt: skip
     """Regret bound of VAW over the kernels' VAW forecasters, against any f of a single kernel's RKHS (Theorem 2).
 
     Without truncation this is the paper's Eq. 20. A factor N in its logarithm is not needed (erratum E62), so the bound
@@ -462,19 +431,15 @@ def vaw2(
     largest = Y2 if truncated else 2 * Y2 * (T + 1) + 4 * _log_term(features, y_bound, T, regularizer)
     # Eq. 23 bounds |z|^2 <= Z^2 by the sum over experts and drops N from the denominator of the logarithm
     growth = np.log1p(largest * T / combiner) if truncated else np.log1p(N * largest * T / combiner)
-    one = _one_kernel_regret(f_norm, features, y_bound, T, regularizer)
+    one = _regret_of_features(f_norm, features, y_bound, T, regularizer)
     return Bound(one + combiner / 2 + N * Y2 / 2 * growth)
 
 
 @theorem(OBLIVIOUS, "rokhlin2025random")
 def vaw_ewa(
-    f_norm: NonNegativeFloat,
-    n_kernels: Count,
-    features: Features,
-    y_bound: PositiveFloat,
-    n_rounds: Horizons,
+    f_norm: NonNegativeFloat, n_kernels: Count, features: Features, y_bound: PositiveFloat, n_rounds: Horizons,
     regularizer: PositiveFloat = 1.0,
-) -> Bound:
+) -> Bound:  # fmt: skip
     """Regret bound of EWA over truncated VAW forecasters, against any f of a single kernel's RKHS (Theorem 3).
 
     Args:
@@ -491,7 +456,7 @@ def vaw_ewa(
         144
     """
     T = np.asarray(n_rounds, float)
-    return Bound(_one_kernel_regret(f_norm, features, y_bound, T, regularizer) + ewa(n_kernels, y_bound))
+    return Bound(_regret_of_features(f_norm, features, y_bound, T, regularizer) + ewa(n_kernels, y_bound))
 
 
 @theorem(ANY, "rokhlin2025random")
@@ -520,13 +485,13 @@ def aggregating(n_experts: Count, y_bound: PositiveFloat) -> Bound:
     return Bound(y_bound**2 * math.log(n_experts))
 
 
-def _one_kernel_regret(
-    f_norm: float, features: Features, y_bound: float, T: np.ndarray, regularizer: float
+def _regret_of_features(
+    f_norm: float, features: Features, y_bound: float, T: np.ndarray, regularizer: float, n_kernels: int = 1
 ) -> np.ndarray:
-    """Return (lambda/2 + T) |f|^2/m + m Y^2/2 ln(1 + 2T/lambda), a part of the bounds of Theorems 2 and 3."""
+    """Return (lambda/2 + T) |f|^2/m + N m Y^2/2 ln(1 + 2T/lambda); for N = 1 a part of Theorems 2 and 3."""
     energy = f_norm**2 / features.frequencies
     first = (features.effective(regularizer) / 2 + features.variance / 2 * T) * energy
-    return first + _log_term(features, y_bound, T, regularizer)
+    return first + n_kernels * _log_term(features, y_bound, T, regularizer)
 
 
 def _log_term(features: Features, y_bound: float, T: np.ndarray, regularizer: float) -> np.ndarray:

@@ -121,7 +121,8 @@ class Bound(NDArrayOperatorsMixin):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         numbers = (given.value if isinstance(given, Bound) else given for given in inputs)
-        return getattr(ufunc, method)(*numbers, **options)
+        result = getattr(ufunc, method)(*numbers, **options)
+        return result.item() if isinstance(result, np.generic) else result
 
     def __getitem__(self, index: Any) -> "Bound":
         return self.replace(value=np.asarray(self.value)[index])
@@ -149,7 +150,8 @@ class Bound(NDArrayOperatorsMixin):
         Args:
             rounds: one or several numbers of rounds.
             **steps: other steps than those that the theorem prescribes, by name. Gradient descent has the constant
-                `step_size`, or `eta` of the steps eta / sqrt(t). `aer_regret` has `regularizer`.
+                `step_size`, or `eta` of the steps eta / sqrt(t); `aer_regret` has `regularizer`. The property `steps`
+                has the names.
 
         Raises:
             ValueError: only the bound at the horizon is known.

@@ -242,6 +242,7 @@ def test_study_files_cover_constant_steps_only():
     from jaxonline.study.files.reporting import bound_curve
 
     bound, rounds = with_high_probability(bounds.two_copies(1.0, 1.0, 1.0, 9), 4.0, 9, 0.1), np.array([4, 9])
-    steps = jo.learners.gradient.step_sizes
-    np.testing.assert_allclose(bound_curve(bound, steps.Constant(0.1), rounds), bound.at_rounds(rounds, step_size=0.1))
+    np.testing.assert_allclose(
+        bound_curve(bound, jo.learners.Constant(0.1), rounds), bound.at_rounds(rounds, step_size=0.1)
+    )
     assert np.isnan(bound_curve(bound, jo.InverseSqrt(0.1), rounds)).all()

@@ -41,6 +41,12 @@ from jaxonline.kernels import Binomial, ExponentialKernel, Gaussian, Homogeneous
 from jaxonline.kernels.shift_invariant import Cauchy
 from jaxonline.losses import Exponential, Logistic, SmoothedAbsolute, SmoothedHinge, Squared
 
+
+def numbers(bound):
+    """The value and the parameters of a bound."""
+    return bound.value, *bound.parameters.values()
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Paper A: any noise
 
@@ -85,7 +91,7 @@ def test_theorem_4_matches_hand_calculations():
     bound = unbiased_steps(2.0, 3.0, 5.0, 900)
     np.testing.assert_allclose(bound.step_size * 30, np.sqrt(4 / 15), rtol=1e-14)
     np.testing.assert_allclose(bound.value, np.sqrt(60 * 900), rtol=1e-14)
-    assert bound == gradient_descent(2.0, 15.0, 900)
+    assert numbers(bound) == numbers(gradient_descent(2.0, 15.0, 900))
 
 
 @pytest.mark.parametrize("kernel", [ExponentialKernel(), Binomial(1.5), Gaussian(1.3)], ids=lambda k: type(k).__name__)
@@ -101,7 +107,7 @@ def test_noisy_kernel_contains_the_closed_forms(kernel):
         np.testing.assert_allclose(general.G, features * lengths, rtol=1e-10)
         assert general.value <= closed.value * (1 + 1e-12)
         if isinstance(loss, Squared):
-            np.testing.assert_allclose(general[:5], closed[:5], rtol=1e-12)
+            np.testing.assert_allclose(numbers(general), numbers(closed), rtol=1e-12)
 
 
 def test_noisy_labels_multiply_the_second_moment_in_classification():
@@ -136,7 +142,7 @@ def test_linear_kernel_and_squared_loss_give_the_bound_of_two_copies():
     linear, length = DotProductFeatureMap(Linear(), sure), GradientLength.for_loss(Squared(), minimum_variance, 1.0)
     for radius, B, Y in ((1.0, 1.0, 1.0), (2.0, 0.5, 3.0)):
         got = noisy_kernel(linear, length, radius, B**2, 50, Y)
-        np.testing.assert_allclose(got[:5], two_copies(radius, B, Y, 50)[:5], rtol=1e-12)
+        np.testing.assert_allclose(numbers(got), numbers(two_copies(radius, B, Y, 50)), rtol=1e-12)
 
 
 def test_repetitions_divide_the_variance_and_not_the_mean():
@@ -174,7 +180,8 @@ def test_pair_moment_matters_for_the_gaussian_kernel_only():
     assert known.value < unknown.value
     squared = noisy_kernel(gaussian, length, 0.1, 1.0, 100, pair_moment=1.0)
     assert squared == unknown
-    assert noisy_kernel(linear, length, 0.1, 1.0, 100, pair_moment=0.2) == noisy_kernel(linear, length, 0.1, 1.0, 100)
+    given, other = (noisy_kernel(linear, length, 0.1, 1.0, 100, pair_moment=pair) for pair in (0.2, None))
+    assert numbers(given) == numbers(other)
 
 
 def test_regression_bounds_depend_on_the_labels():
