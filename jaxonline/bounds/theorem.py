@@ -94,14 +94,18 @@ class Bound(NDArrayOperatorsMixin):
         self, value: Any, curve: Callable[..., Any] | None = None, reacting: Callable[["Bound"], "Bound"] | None = None,
         assumptions: Assumptions = NO_ASSUMPTIONS, **parameters: Any,
     ) -> None:  # fmt: skip
-        self.value = value if np.ndim(value) else np.asarray(value).item()
-        self.curve, self.reacting, self.assumptions, self.parameters = curve, reacting, assumptions, parameters
+        value = np.asarray(value)
+        fields = {"curve": curve, "reacting": reacting, "assumptions": assumptions, "parameters": parameters}
+        vars(self).update(fields, value=value if value.ndim else value.item())
 
     def replace(self, **changes: Any) -> "Bound":
         """Return the bound with another value, other parameters or other assumptions."""
         given = {**vars(self), **self.parameters, **changes}
         del given["parameters"]
         return Bound(**given)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{name}: a bound cannot be changed; bound.replace({name}=...) returns another one")
 
     def __getattr__(self, name: str) -> Any:
         parameters = vars(self).get("parameters", {})
@@ -125,10 +129,13 @@ class Bound(NDArrayOperatorsMixin):
         return result.item() if isinstance(result, np.generic) else result
 
     def __getitem__(self, index: Any) -> "Bound":
-        return self.replace(value=np.asarray(self.value)[index])
+        return self.replace(value=self.value[index])
 
     def __len__(self) -> int:
         return len(self.value)
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
 
     def __float__(self) -> float:
         return float(self.value)
@@ -137,7 +144,7 @@ class Bound(NDArrayOperatorsMixin):
         return format(self.value, form) if form else repr(self)
 
     def __round__(self, digits: int | None = None) -> Any:
-        return round(float(self.value), digits)
+        return round(self.value, digits)
 
     @property
     def steps(self) -> tuple[str, ...]:
