@@ -194,7 +194,7 @@ def known_joint_covariance(
         n_rounds: horizon T.
 
     Example:
-        >>> from jaxonline.bounds import known_joint_covariance
+        >>> from benchmarks.papers.estimators.copies import known_joint_covariance
         >>> round(known_joint_covariance(1.0, 1.0, 1.0, 100).G, 4)
         23.3137
     """
