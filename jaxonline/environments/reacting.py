@@ -28,6 +28,7 @@ class _OneInstance(ScalarOutcome):
 
     x: JaxVector
     size: Size
+    oblivious = False
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:
@@ -144,6 +145,7 @@ class ContraryLabels(ScalarOutcome):
 
     advice: JaxVector = (-1.0, 1.0)
     outcomes = np.array([-1.0, 1.0])
+    oblivious = False
 
     def __post_init__(self) -> None:
         if not {-1.0, 1.0} <= set(np.asarray(self.advice).tolist()):
