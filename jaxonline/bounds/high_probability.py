@@ -168,7 +168,7 @@ def with_high_probability(bound: Bound, estimate_bound: PositiveFloat, n_rounds:
             "use with_high_probability(...).in_any_environment() if the environment reacts",
         )  # fmt: skip
     if math.isinf(bound.parameters.get("diameter", math.inf)):
-        raise ArgumentError("bound", "must have a finite diameter (got inf, as of delayed_gradient_descent)")
+        raise ArgumentError("bound", "must have a finite diameter (got inf, or a bound for another learner)")
     likely = bound.replace(curve=curve_with_high_probability, reacting=at_horizon)
     return at_horizon(likely.replace(estimate_bound=estimate_bound, n_rounds=n_rounds, delta=delta))
 
