@@ -25,7 +25,7 @@ NOISE = 0.01  # variance in the game of the surrogate kernel
 
 
 def _noisy_kernel(name: str, game: str, feature_map: DotProductFeatureMap, length: GradientLength,
-                  bound: bounds.RegretBound) -> Case:  # fmt: skip
+                  bound: bounds.Bound) -> Case:  # fmt: skip
     storage = Storage.for_horizon(feature_map, length, dimension=2, n_rounds=T)
     settings = {"bound": bound.value, "step": bound.step_size, "Y": Y, "length": np.sqrt(1 - 2 * VARIANCE)}
     return squared_losses(

@@ -1,13 +1,14 @@
 """Regret and mistake bounds of theorems as numbers, with the step sizes that they prescribe.
 
-The modules are `gradient` (gradient and mirror descent), `classifiers` (mistakes), `experts`, `bandits`, `kernels`,
-`attributes` and `attribute_gradients` (a few attributes of each instance), and `high_probability`.
+A theorem returns a `Bound`: a number with the parameters and the assumptions of the theorem. The modules are `theorem`
+(this record), `gradient` (gradient and mirror descent), `high_probability` (bounds that hold with high probability, and
+the moments of data and noise), `kernels` (noisy instances, Gaussian noise, many kernels), `attributes` (a few
+attributes of each instance), `experts` (expert advice), `bandits`, and `classifiers` (mistakes of classifiers).
 """
 
-from jaxonline.bounds.attribute_gradients import attribute_exponentiated_regret as attribute_exponentiated_regret
-from jaxonline.bounds.attributes import StronglyConvexBound as StronglyConvexBound
 from jaxonline.bounds.attributes import aer_regret as aer_regret
 from jaxonline.bounds.attributes import aerr_regret as aerr_regret
+from jaxonline.bounds.attributes import attribute_exponentiated_regret as attribute_exponentiated_regret
 from jaxonline.bounds.attributes import baseline_risk as baseline_risk
 from jaxonline.bounds.attributes import hidden_attribute_examples as hidden_attribute_examples
 from jaxonline.bounds.bandits import bold as bold
@@ -31,7 +32,6 @@ from jaxonline.bounds.classifiers import p_norm_perceptron as p_norm_perceptron
 from jaxonline.bounds.classifiers import passive_aggressive as passive_aggressive
 from jaxonline.bounds.classifiers import perceptron as perceptron
 from jaxonline.bounds.classifiers import winnow as winnow
-from jaxonline.bounds.experts import RateBound as RateBound
 from jaxonline.bounds.experts import boa as boa
 from jaxonline.bounds.experts import doubling as doubling
 from jaxonline.bounds.experts import exponential_weights as exponential_weights
@@ -44,21 +44,17 @@ from jaxonline.bounds.experts import perturbed_leader as perturbed_leader
 from jaxonline.bounds.experts import quantile_tracking as quantile_tracking
 from jaxonline.bounds.experts import regularized_leader as regularized_leader
 from jaxonline.bounds.experts import weighted_majority as weighted_majority
-from jaxonline.bounds.gradient import AdaGradBound as AdaGradBound
-from jaxonline.bounds.gradient import BanditBound as BanditBound
-from jaxonline.bounds.gradient import LogarithmicBound as LogarithmicBound
-from jaxonline.bounds.gradient import NewtonBound as NewtonBound
 from jaxonline.bounds.gradient import adagrad as adagrad
 from jaxonline.bounds.gradient import exponentiated_gradient as exponentiated_gradient
 from jaxonline.bounds.gradient import full_information as full_information
 from jaxonline.bounds.gradient import gradient_bandit as gradient_bandit
+from jaxonline.bounds.gradient import gradient_descent as gradient_descent
 from jaxonline.bounds.gradient import known_covariance as known_covariance
 from jaxonline.bounds.gradient import mirror_descent as mirror_descent
 from jaxonline.bounds.gradient import online_newton_step as online_newton_step
 from jaxonline.bounds.gradient import projected_gradient as projected_gradient
 from jaxonline.bounds.gradient import strongly_convex as strongly_convex
 from jaxonline.bounds.gradient import two_copies as two_copies
-from jaxonline.bounds.high_probability import HighProbabilityBound as HighProbabilityBound
 from jaxonline.bounds.high_probability import LargestCopies as LargestCopies
 from jaxonline.bounds.high_probability import MomentBounds as MomentBounds
 from jaxonline.bounds.high_probability import largest_copies as largest_copies
@@ -79,6 +75,5 @@ from jaxonline.bounds.kernels import unbiased_steps as unbiased_steps
 from jaxonline.bounds.kernels import vaw as vaw
 from jaxonline.bounds.kernels import vaw2 as vaw2
 from jaxonline.bounds.kernels import vaw_ewa as vaw_ewa
-from jaxonline.bounds.regret_bound import Assumptions as Assumptions
-from jaxonline.bounds.regret_bound import RegretBound as RegretBound
-from jaxonline.bounds.regret_bound import gradient_descent as gradient_descent
+from jaxonline.bounds.theorem import Assumptions as Assumptions
+from jaxonline.bounds.theorem import Bound as Bound

@@ -1,29 +1,20 @@
 """Bounds for learning from k attributes of each instance, with the constants of the proofs.
 
 Cesa-Bianchi, Shalev-Shwartz, Shamir, "Efficient learning with partially observed attributes" (ICML 2010; paper C),
-omits constants in Theorems 1 and 2. This module keeps every constant. The bound of AERR follows by the argument of
-paper C.
+omits constants in Theorems 1 and 2. This module keeps every constant. The bounds of AERR and of exponentiated gradient
+follow by the argument of paper C with the second moments of the estimates. Hazan and Koren (2012) have a bound of the
+order of `attribute_exponentiated_regret` for their algorithm AELR, exponentiated gradient with clipped gradients.
 """
 
 import math
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import numpy as np
-from jaxtyping import Float
 
-from jaxonline.bounds.regret_bound import (
-    ANY,
-    OBLIVIOUS,
-    STOCHASTIC,
-    Assumptions,
-    RegretBound,
-    assumes,
-    gradient_descent,
-    with_assumptions,
-)
+from jaxonline.bounds.gradient import gradient_descent
+from jaxonline.bounds.theorem import OBLIVIOUS, STOCHASTIC, Assumptions, Bound, at_horizon, theorem
 from jaxonline.estimators.attributes import EvenCount
 from jaxonline.parameters import check
-from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.types import (
@@ -38,63 +29,31 @@ from jaxonline.parameters.types import (
 )  # fmt: skip
 
 
-class StronglyConvexBound(NamedTuple):
-    """Bound on the expected regret of descent on loss + lambda |w|^2 / 2 with steps 1 / (lambda t).
-
-    Attributes:
-        value: regret bound at the horizon T if lambda is `regularizer`. The expected risk of the mean of w_1, ..., w_T
-            is at most the risk of any comparator plus value / T.
-        regularizer: lambda.
-        G: bound on the second moment of the estimate of the loss's gradient.
-        norm: norm of the comparator.
-        assumptions: the environments that the theorem covers.
-
-    Example:
-        >>> from jaxonline.bounds import aer_regret
-        >>> bound = aer_regret(dimension=2, n_attributes=2, radius=1.0, norm=1.0, n_rounds=100)
-        >>> bound.G, round(bound.regularizer, 3)
-        (64.0, 0.607)
-    """
-
-    value: float
-    regularizer: float
-    G: float
-    norm: float
-    assumptions: Assumptions = Assumptions(OBLIVIOUS, prescribed_rate=True)
-
-    @validate_arguments
-    def in_any_environment(self, n_rounds: Rounds) -> "StronglyConvexBound":
-        """Return the bound at the horizon if the environment may react to the moves: plus norm sqrt(G T).
-
-        The argument is that of `RegretBound.in_any_environment`.
-        """
-        if self.assumptions.environment == ANY:
-            return self
-        value = self.value + self.norm * math.sqrt(self.G * n_rounds)
-        return with_assumptions(self._replace(value=value), self.assumptions._replace(environment=ANY))
-
-    @validate_arguments
-    def value_for_regularizer(
-        self, regularizer: PositiveFloat, rounds: Annotated[Numbers, Ge(1)]
-    ) -> Float[np.ndarray, "..."]:
-        """Regret bound after each round in `rounds` for any lambda: lambda T norm^2 / 2 + G (1 + log T) / lambda."""
-        regularizer, T = float(regularizer), np.asarray(rounds, float)
-        value = regularizer * T * self.norm**2 / 2 + self.G * (1 + np.log(T)) / regularizer
-        return with_assumptions(value, self.assumptions._replace(environment=OBLIVIOUS))
-
-
-@cites("cesabianchi2010efficient")
-@assumes(OBLIVIOUS, prescribed_rate=True)
 @validate_arguments
+def curve_of_regularizer(
+    bound: Bound, rounds: Annotated[Numbers, Ge(1)], regularizer: PositiveFloat | None = None
+) -> np.ndarray:
+    """Regret bound after each of `rounds` for any lambda: lambda T norm^2 / 2 + G (1 + log T) / lambda.
+
+    In an environment that reacts, norm sqrt(G T) is added.
+    """
+    T, regularizer = np.asarray(rounds, float), bound.regularizer if regularizer is None else float(regularizer)
+    value = regularizer * T * bound.norm**2 / 2 + bound.G * (1 + np.log(T)) / regularizer
+    return value if bound.assumptions.environment == OBLIVIOUS else value + bound.norm * np.sqrt(bound.G * T)
+
+
+@theorem(OBLIVIOUS, "cesabianchi2010efficient", prescribed_rate=True)
 def aer_regret(
     dimension: Count, n_attributes: EvenCount, radius: PositiveFloat, norm: PositiveFloat,
     n_rounds: Annotated[int, Ge(2), Horizon()], x_bound: PositiveFloat = 1.0, y_bound: PositiveFloat = 1.0,
     x_norm: PositiveFloat | None = None,
-) -> StronglyConvexBound:  # fmt: skip
+) -> Bound:  # fmt: skip
     """Bound on the expected regret of `learners.aer` and on the risk of its mean hypothesis (paper C, Theorem 2).
 
     The bound uses G = 8 (B x_bound + y_bound)^2 d x_norm^2 / k. The lambda of Theorem 2 is not optimal for the
-    constants of this bound; `value_for_regularizer` allows any lambda. (For one round that lambda is 0: erratum E45.)
+    constants of this bound; `Bound.at_rounds` takes any `regularizer`. (For one round that lambda is 0: erratum E45.)
+    The value at the horizon T bounds the regret of descent on loss + lambda |w|^2 / 2 with steps 1 / (lambda t). The
+    expected risk of the mean of w_1, ..., w_T is at most the risk of any comparator plus value / T.
     Footnote 4 replaces the order d / sqrt(k) by d x_norm / k. Since the regret is a mean, sqrt(d / k) x_norm suffices,
     which is smaller than both. This bound has that order, also in lambda.
 
@@ -110,9 +69,11 @@ def aer_regret(
 
     Example:
         >>> from jaxonline.bounds import aer_regret
-        >>> bound = aer_regret(dimension=10, n_attributes=4, radius=1.0, norm=0.5, n_rounds=1000)
-        >>> bool(bound.value == bound.value_for_regularizer(bound.regularizer, 1000))
-        True
+        >>> bound = aer_regret(dimension=2, n_attributes=2, radius=1.0, norm=1.0, n_rounds=100)
+        >>> bound
+        Bound(621.3669, regularizer=0.6069709, G=64.0, norm=1.0, n_rounds=100)
+        >>> round(bound.at_rounds(100, regularizer=0.5), 1)
+        742.5
     """
     d, k, T, B, X, Y = dimension, n_attributes, n_rounds, radius, x_bound, y_bound
     share = 1.0 if x_norm is None else min(float(x_norm) ** 2 / (d * X**2), 1.0)  # of the largest |x|_2^2
@@ -124,17 +85,15 @@ def aer_regret(
     # |y^| <= B x_bound and E|v|^2 = (2 d / k) |x|^2.
     G = 8 * (B * X + Y) ** 2 * d**2 * X**2 / k * share
     regularizer = (B + 1) * d / norm * math.sqrt(math.log(T) / (T * k) * share)
-    bound = StronglyConvexBound(0.0, float(regularizer), float(G), norm)
-    return bound._replace(value=float(bound.value_for_regularizer(regularizer, np.asarray(T))))
+    parameters = {"regularizer": float(regularizer), "G": float(G), "norm": norm, "n_rounds": T}
+    return at_horizon(Bound(0.0, curve_of_regularizer, at_horizon, Assumptions(OBLIVIOUS), **parameters))
 
 
-@cites("cesabianchi2010efficient", "hazan2012linear")
-@assumes(OBLIVIOUS, prescribed_rate=True)
-@validate_arguments
+@theorem(OBLIVIOUS, "cesabianchi2010efficient", "hazan2012linear", prescribed_rate=True)
 def aerr_regret(
     dimension: Count, n_attributes: EvenCount, radius: PositiveFloat, n_rounds: Rounds, x_bound: PositiveFloat = 1.0,
     y_bound: PositiveFloat = 1.0,
-) -> RegretBound:  # fmt: skip
+) -> Bound:  # fmt: skip
     """Bound on the expected regret of `aerr` against the l2 ball: radius sqrt(G T), for step size radius / sqrt(G T).
 
     Here G = (8 d / k) x_bound^2 ((radius x_bound + y_bound)^2 + (2 / k) radius^2 x_bound^2). The bound has the order
@@ -158,12 +117,55 @@ def aerr_regret(
     return gradient_descent(radius, 8 * d / k * X**2 * ((B * X + Y) ** 2 + 2 / k * B**2 * X**2), n_rounds)
 
 
-@cites("cesabianchi2010efficient")
-@assumes(STOCHASTIC, "risk")
-@validate_arguments
+@theorem(OBLIVIOUS, "cesabianchi2010efficient", "hazan2012linear", "kivinen1997exponentiated", prescribed_rate=True)
+def attribute_exponentiated_regret(
+    dimension: Count, n_attributes: EvenCount, radius: PositiveFloat, n_rounds: Rounds, x_bound: PositiveFloat = 1.0,
+    y_bound: PositiveFloat = 1.0,
+) -> Bound:  # fmt: skip
+    """Bound on the expected regret of `ExponentiatedGradient` with `AttributeGradient`: 2 sqrt((e - 2) L T ln 2 d).
+
+    The learner has the scale B, signed weights and the step size sqrt(ln(2 d) / ((e - 2) L T)), where L = 8 B^2 (B
+    x_bound + y_bound)^2 d x_bound^2 / k. The comparator is any w* in the l1 ball of radius B. So the bound has the
+    order B^2 sqrt(d / k) for every w*, up to a logarithm; that of AER (`aer_regret`) has the order B B_2 d / sqrt(k),
+    which is as small only if w* is dense, |w*|_2 = B / sqrt(d).
+
+    L bounds the second moment of B g in the norm of the weights. In the dual norm, E|g|_inf^2 is at most G^2 with G = 4
+    (B x_bound + y_bound) d x_bound / k, and `exponentiated_gradient(2 d, G, T, B)` is a bound of the order d / k.
+
+    Args:
+        dimension: d.
+        n_attributes: k.
+        radius: B, radius of the l1 ball and scale of the learner.
+        n_rounds: horizon T, at least 8 d ln(2 d) / ((e - 2) k) (otherwise a ValueError).
+        x_bound: bound on every |x_i|.
+        y_bound: bound on |y|.
+
+    Example:
+        >>> from jaxonline.bounds import aer_regret, attribute_exponentiated_regret
+        >>> bound = attribute_exponentiated_regret(dimension=100, n_attributes=4, radius=1.0, n_rounds=100_000)
+        >>> sparse, dense = (aer_regret(100, 4, 1.0, norm, 100_000) for norm in (1.0, 0.1))
+        >>> round(bound.value), round(sparse.value), round(dense.value)
+        (34897, 986594, 98659)
+    """
+    d, k, T, B, X, Y = dimension, n_attributes, n_rounds, radius, x_bound, y_bound
+    entropy = math.log(2 * d)
+    least = 8 * d * entropy / ((math.e - 2) * k)
+    if least > T:
+        raise ArgumentError("n_rounds", f"must be at least {math.ceil(least)}, so that the steps are small (got {T})")
+    # With p_t on the simplex and losses l_t = B (g_t, -g_t) the regret is at most
+    #     ln(2 d) / step + (e - 2) step sum_t sum_i p_ti l_ti^2   if |step l_ti| <= 1,
+    # as exp(-z) <= 1 - z + (e - 2) z^2 for |z| <= 1. The mean of l_ti^2 is at most 4 B^2 E (y^ - y)^2 E v_i^2 <= L,
+    # since y^ and v are independent, |y^| <= B x_bound and E v_i^2 = (2 d / k) x_i^2. As |l_ti| <= 4 B (B x_bound +
+    # y_bound) d x_bound / k, `least` gives |step l_ti| <= 1/2. For `in_any_environment`, exponentiated gradient on the
+    # noise of the l_t takes the place of the ball; this noise is at most twice as large, and has a smaller L.
+    L = 8 * B**2 * (B * X + Y) ** 2 * d * X**2 / k
+    return gradient_descent(math.sqrt(2 * entropy), 2 * (math.e - 2) * L, T, math.inf)
+
+
+@theorem(STOCHASTIC, "cesabianchi2010efficient", quantity="risk")
 def baseline_risk(
     dimension: Count, n_attributes: EvenCount, radius: PositiveFloat, n_examples: Count, delta: OpenUnitFloat
-) -> float:
+) -> Bound:
     """Bound on the Baseline's excess risk over the best predictor, with probability 1 - delta (paper C, Theorem 1).
 
     The bound holds for |x_i| <= 1, |y| <= 1 and the exact minimiser w. It has the order B (B + 1) where the theorem has
@@ -194,11 +196,10 @@ def baseline_risk(
     # range of the width 4 B for B < 1.
     complexity = 4 * (B + 1) * B * math.sqrt(2 * math.log(2 * d) / m)
     deviation = (4 * B if B < 1 else (B + 1) ** 2) * math.sqrt(math.log(1 / share) / (2 * m))
-    return 2 * (quadratic + linear) + complexity + 2 * deviation
+    return Bound(2 * (quadratic + linear) + complexity + 2 * deviation)
 
 
-@cites("cesabianchi2010efficient")
-@validate_arguments
+@theorem(None, "cesabianchi2010efficient")
 def hidden_attribute_examples(
     dimension: Count, n_attributes: Count, eps: Annotated[float, Interval(gt=0, lt=1 / 16)]
 ) -> float:

@@ -8,13 +8,12 @@ import numpy as np
 from jaxtyping import ArrayLike, Float
 from scipy import special
 
-from jaxonline.bounds.regret_bound import OBLIVIOUS, STOCHASTIC, RegretBound, assumes
+from jaxonline.bounds.gradient import gradient_descent
+from jaxonline.bounds.theorem import ANY, OBLIVIOUS, STOCHASTIC, Bound, theorem
 from jaxonline.comparators.arms import CondorcetWinner
 from jaxonline.environments.bandit_games import Preferences
 from jaxonline.parameters import check
-from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.types import (
     Convert,
     Count,
@@ -46,12 +45,8 @@ def _gaps(gaps: Any, name: str) -> np.ndarray:
 Gaps = Annotated[Float[ArrayLike, "K"], Ge(0), Convert(_gaps)]
 
 
-@cites("lattimore2020bandit")
-@assumes(STOCHASTIC, "pseudo-regret")
-@validate_arguments
-def explore_then_commit(
-    gaps: Gaps, pulls_each: Count, n_rounds: Horizons, std: PositiveFloat = 0.5
-) -> Float[np.ndarray, "..."]:
+@theorem(STOCHASTIC, "lattimore2020bandit", quantity="pseudo-regret")
+def explore_then_commit(gaps: Gaps, pulls_each: Count, n_rounds: Horizons, std: PositiveFloat = 0.5) -> Bound:
     """Regret bound of explore-then-commit: m sum of gaps + (T - m K) sum of gap exp(-m gap^2 / (4 std^2)).
 
     The bound is Theorem 6.1 of Lattimore and Szepesvari (2020), for sub-Gaussian losses.
@@ -67,16 +62,14 @@ def explore_then_commit(
         >>> round(float(explore_then_commit([0.0, 0.5], 20, 1000)), 2)  # 10 + 960 e^-5 / 2
         13.23
     """
-    gaps, m, T = np.asarray(gaps), pulls_each, np.asarray(n_rounds, float)
+    m, T = pulls_each, np.asarray(n_rounds, float)
     if T.min() < m * len(gaps):
         raise ArgumentError("n_rounds", f"must be at least pulls_each times arms, {m * len(gaps)} (got {T.min():g})")
-    return m * gaps.sum() + (T - m * len(gaps)) * (gaps * np.exp(-m * gaps**2 / (4 * std**2))).sum()
+    return Bound(m * gaps.sum() + (T - m * len(gaps)) * (gaps * np.exp(-m * gaps**2 / (4 * std**2))).sum())
 
 
-@cites("auer2002finite")
-@assumes(STOCHASTIC, "pseudo-regret", losses=(0.0, 1.0))
-@validate_arguments
-def ucb1(gaps: Gaps, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
+@theorem(STOCHASTIC, "auer2002finite", quantity="pseudo-regret", losses=(0.0, 1.0))
+def ucb1(gaps: Gaps, n_rounds: Horizons) -> Bound:
     """Regret bound of UCB1 (Auer et al. 2002, Theorem 1): 8 ln T sum of 1/gap (gap > 0) + (1 + pi^2/3) sum of gaps.
 
     Args:
@@ -88,12 +81,11 @@ def ucb1(gaps: Gaps, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
         >>> round(float(ucb1([0.0, 0.5], 1000)), 1)
         112.7
     """
-    gaps = np.asarray(check.numbers("gaps", gaps, ge=0.0, le=1.0))
-    return 8 * np.log(np.asarray(n_rounds, float)) * (1 / gaps[gaps > 0]).sum() + (1 + np.pi**2 / 3) * gaps.sum()
+    gaps, T = np.asarray(check.numbers("gaps", gaps, ge=0.0, le=1.0)), np.asarray(n_rounds, float)
+    return Bound(8 * np.log(T) * (1 / gaps[gaps > 0]).sum() + (1 + np.pi**2 / 3) * gaps.sum())
 
 
-@cites("lai1985asymptotically")
-@validate_arguments
+@theorem(None, "lai1985asymptotically")
 def lai_robbins(means: Annotated[Float[ArrayLike, "K"], Interval(gt=0, lt=1)]) -> float:
     """Constant of Lai and Robbins (1985) for losses of 0 and 1: sum over arms of gap / kl(mean, least mean).
 
@@ -115,10 +107,8 @@ def lai_robbins(means: Annotated[Float[ArrayLike, "K"], Interval(gt=0, lt=1)]) -
     return float(((worse - means.min()) / divergence).sum())
 
 
-@cites("audibert2009minimax")
-@assumes(STOCHASTIC, "pseudo-regret", losses=(0.0, 1.0))
-@validate_arguments
-def moss(n_arms: Count, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
+@theorem(STOCHASTIC, "audibert2009minimax", quantity="pseudo-regret", losses=(0.0, 1.0))
+def moss(n_arms: Count, n_rounds: Horizons) -> Bound:
     """Regret bound of MOSS: 49 sqrt(K T) for every distribution of losses (Audibert and Bubeck 2009, Theorem 5).
 
     Args:
@@ -130,11 +120,10 @@ def moss(n_arms: Count, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
         >>> float(moss(4, 100))
         980.0
     """
-    return 49 * np.sqrt(n_arms * np.asarray(n_rounds, float))
+    return Bound(49 * np.sqrt(n_arms * np.asarray(n_rounds, float)))
 
 
-@cites("auer2002nonstochastic")
-@validate_arguments
+@theorem(None, "auer2002nonstochastic")
 def minimax(n_arms: CountFrom2, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
     """Minimax lower bound on the regret of every learner, for some arms with losses 0 and 1: min(sqrt(K T), T) / 20.
 
@@ -154,10 +143,8 @@ def minimax(n_arms: CountFrom2, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
     return np.minimum(np.sqrt(n_arms * T), T) / 20
 
 
-@cites("bubeck2012regret")
-@assumes(OBLIVIOUS, losses=(0.0, 1.0), prescribed_rate=True)
-@validate_arguments
-def exp3(n_arms: CountFrom2, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
+@theorem(OBLIVIOUS, "bubeck2012regret", losses=(0.0, 1.0), prescribed_rate=True)
+def exp3(n_arms: CountFrom2, n_rounds: Horizons) -> Bound:
     """Regret bound of `EXP3.over_horizon`: sqrt(2 T K ln K) (Bubeck and Cesa-Bianchi 2012, Theorem 3.1).
 
     Args:
@@ -169,13 +156,11 @@ def exp3(n_arms: CountFrom2, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
         >>> round(float(exp3(2, 1000)), 2)
         52.66
     """
-    return np.sqrt(2 * np.asarray(n_rounds, float) * n_arms * np.log(n_arms))
+    return Bound(np.sqrt(2 * np.asarray(n_rounds, float) * n_arms * np.log(n_arms)))
 
 
-@cites("bubeck2012regret")
-@assumes(OBLIVIOUS, losses=(0.0, 1.0), prescribed_rate=True)
-@validate_arguments
-def exp4(n_experts: CountFrom2, n_arms: Count, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
+@theorem(OBLIVIOUS, "bubeck2012regret", losses=(0.0, 1.0), prescribed_rate=True)
+def exp4(n_experts: CountFrom2, n_arms: Count, n_rounds: Horizons) -> Bound:
     """Regret bound of `EXP4.over_horizon` against N experts: sqrt(2 T K ln N) (Bubeck, Cesa-Bianchi 2012, Theorem 4.2).
 
     Args:
@@ -188,13 +173,11 @@ def exp4(n_experts: CountFrom2, n_arms: Count, n_rounds: Horizons) -> Float[np.n
         >>> round(float(exp4(2, 2, 1000)), 2)
         52.66
     """
-    return np.sqrt(2 * np.asarray(n_rounds, float) * n_arms * np.log(n_experts))
+    return Bound(np.sqrt(2 * np.asarray(n_rounds, float) * n_arms * np.log(n_experts)))
 
 
-@cites("neu2015explore")
-@assumes(quantity="regret with high probability", losses=(0.0, 1.0), prescribed_rate=True)
-@validate_arguments
-def exp3_ix(n_arms: CountFrom2, n_rounds: Horizons, delta: OpenUnitFloat) -> Float[np.ndarray, "..."]:
+@theorem(ANY, "neu2015explore", quantity="regret with high probability", losses=(0.0, 1.0), prescribed_rate=True)
+def exp3_ix(n_arms: CountFrom2, n_rounds: Horizons, delta: OpenUnitFloat) -> Bound:
     """High-probability regret bound of `EXP3IX.over_horizon` against the best arm in hindsight (Neu 2015, Theorem 1).
 
     The bound is 2 sqrt(2 K T ln K) + (sqrt(2 K T / ln K) + 1) ln(2 / delta), with probability at least 1 - delta.
@@ -210,15 +193,11 @@ def exp3_ix(n_arms: CountFrom2, n_rounds: Horizons, delta: OpenUnitFloat) -> Flo
         335.9
     """
     K, T, confidence = n_arms, np.asarray(n_rounds, float), np.log(2 / delta)
-    return 2 * np.sqrt(2 * K * T * np.log(K)) + (np.sqrt(2 * K * T / np.log(K)) + 1) * confidence
+    return Bound(2 * np.sqrt(2 * K * T * np.log(K)) + (np.sqrt(2 * K * T / np.log(K)) + 1) * confidence)
 
 
-@cites("bubeck2012regret")
-@assumes(quantity="regret with high probability", losses=(0.0, 1.0), prescribed_rate=True)
-@validate_arguments
-def exp3_p(
-    n_arms: CountFrom2, n_rounds: Horizons, delta: OpenUnitFloat, known: bool = True
-) -> Float[np.ndarray, "..."]:
+@theorem(ANY, "bubeck2012regret", quantity="regret with high probability", losses=(0.0, 1.0), prescribed_rate=True)
+def exp3_p(n_arms: CountFrom2, n_rounds: Horizons, delta: OpenUnitFloat, known: bool = True) -> Bound:
     """High-probability regret bound of `EXP3P.over_horizon` against the best arm in hindsight.
 
     The bound is 5.15 sqrt(T K ln(K / delta)), which holds with probability at least 1 - delta: Bubeck and Cesa-Bianchi
@@ -238,16 +217,23 @@ def exp3_p(
     """
     K, T = n_arms, np.asarray(n_rounds, float)
     if known:
-        return 5.15 * np.sqrt(T * K * np.log(K / delta))
-    return np.sqrt(T * K / np.log(K)) * np.log(1 / delta) + 5.15 * np.sqrt(T * K * np.log(K))
+        return Bound(5.15 * np.sqrt(T * K * np.log(K / delta)))
+    return Bound(np.sqrt(T * K / np.log(K)) * np.log(1 / delta) + 5.15 * np.sqrt(T * K * np.log(K)))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Bounds for learners that identify the best arm.
 
 
-@cites("evendar2006action")
-@validate_arguments
+def _positive(gaps: np.ndarray) -> np.ndarray:
+    """Return the gaps of all arms but the best one, which must be unique, in increasing order."""
+    positive = np.sort(gaps)[1:]
+    if not (positive > 0).all():
+        raise ArgumentError("gaps", "must have one 0, as the best arm is unique")
+    return positive
+
+
+@theorem(None, "evendar2006action")
 def successive_elimination(gaps: Gaps, delta: OpenUnitFloat) -> int:
     """Bound on the number of pulls of `SuccessiveElimination`, which holds with probability at least 1 - delta.
 
@@ -266,9 +252,7 @@ def successive_elimination(gaps: Gaps, delta: OpenUnitFloat) -> int:
         >>> successive_elimination([0.0, 0.5], 0.1)
         1074
     """
-    positive = np.sort(np.asarray(gaps, float))[1:]
-    if not (positive > 0).all():
-        raise ArgumentError("gaps", "must have one 0, as the best arm is unique")
+    positive = _positive(gaps)
 
     def pulls(gap: float) -> int:
         n = 1
@@ -280,8 +264,7 @@ def successive_elimination(gaps: Gaps, delta: OpenUnitFloat) -> int:
     return sum(each) + max(each)
 
 
-@cites("karnin2013almost")
-@validate_arguments
+@theorem(None, "karnin2013almost")
 def sequential_halving(gaps: Gaps, budget: Count) -> float:
     """Bound on the probability that `SequentialHalving` recommends a wrong arm: 3 log2 K exp(-budget / (8 H log2 K)).
 
@@ -300,9 +283,7 @@ def sequential_halving(gaps: Gaps, budget: Count) -> float:
         >>> round(sequential_halving([0.0, 0.5, 0.5, 0.5], 2000), 4)
         0.0024
     """
-    positive = np.sort(np.asarray(gaps, float))[1:]
-    if not (positive > 0).all():
-        raise ArgumentError("gaps", "must have one 0, as the best arm is unique")
+    positive = _positive(gaps)
     H = float((np.arange(2, len(positive) + 2) / positive**2).max())
     phases = math.log2(len(positive) + 1)
     return min(1.0, 3 * phases * math.exp(-budget / (8 * H * phases)))
@@ -312,12 +293,8 @@ def sequential_halving(gaps: Gaps, budget: Count) -> float:
 # Bounds on the pseudo-regret of bandits that play sets of arms.
 
 
-@cites("chen2013combinatorial")
-@assumes(STOCHASTIC, "pseudo-regret", losses=(0.0, 1.0))
-@validate_arguments
-def cucb(
-    means: Annotated[Float[ArrayLike, "K"], Interval(ge=0, le=1)], m: Count, n_rounds: Horizons
-) -> Float[np.ndarray, "..."]:
+@theorem(STOCHASTIC, "chen2013combinatorial", quantity="pseudo-regret", losses=(0.0, 1.0))
+def cucb(means: Annotated[Float[ArrayLike, "K"], Interval(ge=0, le=1)], m: Count, n_rounds: Horizons) -> Bound:
     """Regret bound of CUCB on sets of m arms.
 
     The bound is 6 m^2 ln T sum of (2 / least_k - 1 / largest_k) + (pi^2 / 3 + 1) K largest. least_k and largest_k are
@@ -344,9 +321,9 @@ def cucb(
     least, largest = np.array([_gaps_of_sets_with(k, means, m) for k in range(len(means))]).T
     worse = largest > 0
     if not worse.any():
-        return np.zeros_like(T)
+        return Bound(np.zeros_like(T))
     rate = 6 * m**2 * (2 / least[worse] - 1 / largest[worse]).sum()
-    return rate * np.log(T) + (np.pi**2 / 3 + 1) * len(means) * largest.max()
+    return Bound(rate * np.log(T) + (np.pi**2 / 3 + 1) * len(means) * largest.max())
 
 
 def _gaps_of_sets_with(arm: int, means: np.ndarray, m: int) -> tuple[float, float]:
@@ -366,12 +343,10 @@ def _gaps_of_sets_with(arm: int, means: np.ndarray, m: int) -> tuple[float, floa
 # Bounds on the regret of duelling bandits.
 
 
-@cites("zoghi2014relative")
-@assumes(STOCHASTIC, "regret with high probability")
-@validate_arguments
+@theorem(STOCHASTIC, "zoghi2014relative", quantity="regret with high probability")
 def rucb(
     preferences: Preferences, n_rounds: Horizons, delta: OpenUnitFloat, alpha: Annotated[float, Gt(0.5)] = 0.51
-) -> Float[np.ndarray, "..."]:
+) -> Bound:
     """High-probability regret bound of RUCB: with probability at least 1 - delta the bound holds for all T at once.
 
     The bound is min(C, T) max gap + sum over pairs of (4 alpha ln T / min(gap_i, gap_j)^2 + 1) (gap_i + gap_j) / 2,
@@ -404,21 +379,18 @@ def rucb(
         for j in range(i):
             smaller = max(gaps[i], gaps[j]) if winner in (i, j) else min(gaps[i], gaps[j])
             regret = regret + (4 * alpha * np.log(T) / smaller**2 + 1) * (gaps[i] + gaps[j]) / 2
-    return regret
+    return Bound(regret)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Bounds on the regret when answers arrive late.
 
 
-@cites("joulani2013delayed", "weinberger2002delayed")
-@assumes(OBLIVIOUS)
-@validate_arguments
+@theorem(OBLIVIOUS, "joulani2013delayed", "weinberger2002delayed")
 def bold(
-    bound: Annotated[Callable[[np.ndarray], np.ndarray], Takes("the horizon")],
-    max_delay: NonNegativeInt,
+    bound: Annotated[Callable[[np.ndarray], np.ndarray], Takes("the horizon")], max_delay: NonNegativeInt,
     n_rounds: Horizons,
-) -> Float[np.ndarray, "..."]:
+) -> Bound:  # fmt: skip
     """Regret bound of `learners.BOLD`: (d + 1) R(T / (d + 1)).
 
     The bound holds because each of the d + 1 copies plays some of the rounds, and R is concave. Sources: Joulani,
@@ -437,13 +409,11 @@ def bold(
         20.0
     """
     n_copies = max_delay + 1
-    return n_copies * np.asarray(bound(np.asarray(n_rounds, float) / n_copies))
+    return Bound(n_copies * np.asarray(bound(np.asarray(n_rounds, float) / n_copies)))
 
 
-@cites("joulani2013delayed", "auer2002finite")
-@assumes(STOCHASTIC, "pseudo-regret", losses=(0.0, 1.0))
-@validate_arguments
-def delayed_ucb1(gaps: Gaps, max_delay: NonNegativeInt, n_rounds: Horizons) -> Float[np.ndarray, "..."]:
+@theorem(STOCHASTIC, "joulani2013delayed", "auer2002finite", quantity="pseudo-regret", losses=(0.0, 1.0))
+def delayed_ucb1(gaps: Gaps, max_delay: NonNegativeInt, n_rounds: Horizons) -> Bound:
     """Pseudo-regret bound of UCB1 with updates on arrival: the bound without delay plus d times the sum of the gaps.
 
     At most d pulls of an arm are unanswered, and the other pulls satisfy the argument of Auer et al. (2002), Theorem 1.
@@ -459,15 +429,11 @@ def delayed_ucb1(gaps: Gaps, max_delay: NonNegativeInt, n_rounds: Horizons) -> F
         >>> round(float(delayed_ucb1([0.0, 0.5], 10, 1000)), 1)
         117.7
     """
-    return ucb1(gaps, n_rounds) + max_delay * np.asarray(gaps, float).sum()
+    return Bound(ucb1(gaps, n_rounds) + max_delay * gaps.sum())
 
 
-@cites("thune2019nonstochastic", "cesabianchi2016delay")
-@assumes(OBLIVIOUS, losses=(0.0, 1.0))
-@validate_arguments
-def delayed_exp3(
-    n_arms: CountFrom2, delay: NonNegativeInt, n_rounds: Horizons, eta: PositiveFloat
-) -> Float[np.ndarray, "..."]:
+@theorem(OBLIVIOUS, "thune2019nonstochastic", "cesabianchi2016delay", losses=(0.0, 1.0))
+def delayed_exp3(n_arms: CountFrom2, delay: NonNegativeInt, n_rounds: Horizons, eta: PositiveFloat) -> Bound:
     """Pseudo-regret bound of EXP3 with updates on arrival, for a fixed delay d: ln K / eta + eta T (e K / 2 + d).
 
     The bound is Theorem 1 of Thune, Cesa-Bianchi and Seldin (2019), for losses in [0, 1] of an oblivious environment
@@ -492,15 +458,11 @@ def delayed_exp3(
     if eta > largest:
         raise ArgumentError("eta", f"must be at most 1 / (2 e (delay + 1)) = {largest:.3g} (got {eta:.3g})")
     T = np.asarray(n_rounds, float)
-    return np.log(n_arms) / eta + eta * T * (np.e * n_arms / 2 + delay)
+    return Bound(np.log(n_arms) / eta + eta * T * (np.e * n_arms / 2 + delay))
 
 
-@cites("langford2009slow", "zinkevich2003online")
-@assumes(OBLIVIOUS, prescribed_rate=True)
-@validate_arguments
-def delayed_gradient_descent(
-    radius: PositiveFloat, G: PositiveFloat, delay: NonNegativeInt, n_rounds: Rounds
-) -> RegretBound:
+@theorem(OBLIVIOUS, "langford2009slow", "zinkevich2003online", prescribed_rate=True)
+def delayed_gradient_descent(radius: PositiveFloat, G: PositiveFloat, delay: NonNegativeInt, n_rounds: Rounds) -> Bound:
     """Regret bound of gradient descent with updates on arrival, for a fixed delay d: radius sqrt((1 + 2 d) G T).
 
     The bound of Langford, Smola and Zinkevich (2009) has the same order. Proof: let u be the comparator, w_s the move
@@ -522,6 +484,5 @@ def delayed_gradient_descent(
         >>> delayed_gradient_descent(radius=2.0, G=4.0, delay=4, n_rounds=100).value
         120.0
     """
-    root = float(np.sqrt((1 + 2 * delay) * G * n_rounds))
     # as without delay for estimates with (1 + 2 d) G; there is no bound for decreasing steps
-    return RegretBound(radius * root, radius / root, G * (1 + 2 * delay), radius, np.inf)
+    return gradient_descent(radius, (1 + 2 * delay) * G, n_rounds, np.inf)

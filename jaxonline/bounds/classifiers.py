@@ -5,18 +5,14 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from jaxonline.bounds.regret_bound import assumes
+from jaxonline.bounds.theorem import ANY, Bound, theorem
 from jaxonline.parameters import check
-from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.types import Count, Ge, Gt, NonNegativeFloat, PositiveFloat, Vector
 
 
-@cites("novikoff1962convergence")
-@assumes(quantity="mistakes")
-@validate_arguments
-def perceptron(radius: PositiveFloat, margin: PositiveFloat) -> float:
+@theorem(ANY, "novikoff1962convergence", quantity="mistakes")
+def perceptron(radius: PositiveFloat, margin: PositiveFloat) -> Bound:
     """Mistake bound of `Perceptron` (Novikoff 1962): (r / gamma)^2.
 
     Args:
@@ -26,15 +22,13 @@ def perceptron(radius: PositiveFloat, margin: PositiveFloat) -> float:
     Example:
         >>> from jaxonline.bounds import perceptron
         >>> perceptron(radius=1.0, margin=0.25)
-        16.0
+        Bound(16.0)
     """
-    return (radius / margin) ** 2
+    return Bound((radius / margin) ** 2)
 
 
-@cites("gentile2003robustness")
-@assumes(quantity="mistakes")
-@validate_arguments
-def p_norm_perceptron(p: Annotated[float, Ge(2)], radius: PositiveFloat, margin: PositiveFloat) -> float:
+@theorem(ANY, "gentile2003robustness", quantity="mistakes")
+def p_norm_perceptron(p: Annotated[float, Ge(2)], radius: PositiveFloat, margin: PositiveFloat) -> Bound:
     """Mistake bound of `PNormPerceptron` (Gentile 2003): (p - 1) (r / gamma)^2.
 
     Args:
@@ -45,18 +39,16 @@ def p_norm_perceptron(p: Annotated[float, Ge(2)], radius: PositiveFloat, margin:
     Example:
         >>> from jaxonline.bounds import p_norm_perceptron
         >>> p_norm_perceptron(3.0, radius=1.0, margin=0.25)
-        32.0
+        Bound(32.0)
     """
-    return (p - 1.0) * perceptron(radius, margin)
+    return Bound((p - 1.0) * perceptron(radius, margin))
 
 
-@cites("littlestone1988learning", "blum1998online")
-@assumes(quantity="mistakes")
-@validate_arguments
+@theorem(ANY, "littlestone1988learning", "blum1998online", quantity="mistakes")
 def winnow(
     n_attributes: Count, n_relevant: Count, promotion: Annotated[float, Gt(1)] = 2.0,
     threshold: Annotated[float, Ge(1)] | None = None, n_required: Count = 1,
-) -> float:  # fmt: skip
+) -> Bound:  # fmt: skip
     """Mistake bound of `Winnow` on labels that are +1 if at least r of k relevant attributes are present.
 
     With the promotion factor a and the threshold theta let A = a d / ((a - 1) theta), M = (k / r) (1 + log_a theta) and
@@ -74,7 +66,7 @@ def winnow(
     Example:
         >>> from jaxonline.bounds import winnow
         >>> winnow(64, 3)
-        65.0
+        Bound(65.0)
         >>> round(winnow(64, 3, promotion=1.25, n_required=2))
         197
     """
@@ -94,16 +86,14 @@ def winnow(
     # + c A, and p + q <= A + (1 + a) p.
     A = a * d / ((a - 1.0) * theta)
     M = k / n_required * (1.0 + math.log(theta) / math.log(a))
-    return A + (1.0 + a) * (M + c * A) / (1.0 - a * c)
+    return Bound(A + (1.0 + a) * (M + c * A) / (1.0 - a * c))
 
 
-@cites("crammer2006online")
-@assumes(quantity="mistakes")
-@validate_arguments
+@theorem(ANY, "crammer2006online", quantity="mistakes")
 def passive_aggressive(
     variant: Literal["PA", "PA-I", "PA-II"], radius: PositiveFloat, norm: NonNegativeFloat,
     hinge_losses: Annotated[Vector, Ge(0)], C: PositiveFloat = 1.0,
-) -> float:  # fmt: skip
+) -> Bound:  # fmt: skip
     """Bound on the squared hinge losses of `PassiveAggressive` (PA, PA-II) or on its mistakes (PA-I), against any u.
 
     Every instance has |x| <= r, and the numbers l are the hinge losses of u (Crammer et al. 2006). The bound for PA is
@@ -121,13 +111,13 @@ def passive_aggressive(
     Example:
         >>> from jaxonline.bounds import passive_aggressive
         >>> passive_aggressive("PA-I", radius=1.0, norm=2.0, hinge_losses=[0.0, 0.5], C=1.0)
-        5.0
+        Bound(5.0)
     """
     r2, u2, losses = radius**2, norm**2, np.asarray(hinge_losses, float)
     if variant == "PA-I":
-        return max(r2, 1.0 / C) * (u2 + 2.0 * C * float(losses.sum()))
+        return Bound(max(r2, 1.0 / C) * (u2 + 2.0 * C * float(losses.sum())))
     if variant == "PA-II":
-        return (r2 + 1.0 / (2.0 * C)) * (u2 + 2.0 * C * float(np.sum(losses**2)))
+        return Bound((r2 + 1.0 / (2.0 * C)) * (u2 + 2.0 * C * float(np.sum(losses**2))))
     if losses.any():
         raise ArgumentError("hinge_losses", f"must be 0 for PA (got {check.quote(losses)})")
-    return r2 * u2
+    return Bound(r2 * u2)

@@ -1,15 +1,14 @@
 """Bounds for prediction with expert advice, also from a run's regrets, and for quantiles."""
 
 import math
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
-from jaxonline.bounds.regret_bound import OBLIVIOUS, Assumptions, assumes, with_assumptions
+from jaxonline.bounds.theorem import ANY, OBLIVIOUS, Bound, RoundNumbers, theorem
 from jaxonline.learners.experts.combiners import INITIAL_RATE, binary_entropy
 from jaxonline.parameters import check
-from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.types import (
@@ -18,7 +17,6 @@ from jaxonline.parameters.types import (
     Ge,
     Horizon,
     NonNegativeInt,
-    Numbers,
     OpenUnitFloat,
     PositiveFloat,
     Rounds,
@@ -28,45 +26,14 @@ from jaxonline.parameters.types import (
 # Bounds on the expected regret against the best of K experts, for losses in [0, 1] unless stated otherwise.
 
 
-class RateBound(NamedTuple):
-    """Bound information / eta + eta variance t on the expected regret after t rounds, with learning rate eta.
-
-    Attributes:
-        eta: learning rate.
-        n_rounds: horizon.
-        information: complexity of the comparators, ln K for K experts.
-        variance: factor of eta t in the bound, the cost of one round.
-
-    Example:
-        >>> from jaxonline.bounds import exponential_weights
-        >>> bound = exponential_weights(10, 1000)
-        >>> bound.at_rounds([10, 1000]).round(2).tolist()
-        [17.14, 33.93]
-    """
-
-    eta: float
-    n_rounds: int
-    information: float
-    variance: float
-    assumptions: Assumptions = Assumptions()
-
-    @property
-    def value(self) -> float:
-        """Regret bound at the horizon."""
-        bound = self.information / self.eta + self.eta * self.variance * self.n_rounds
-        return with_assumptions(bound, self.assumptions)
-
-    @validate_arguments
-    def at_rounds(self, rounds: Annotated[Numbers, Ge(0)]) -> Float[np.ndarray, "..."]:
-        """Regret bound after each round in `rounds`, up to the horizon."""
-        t = np.asarray(rounds, float)
-        return with_assumptions(self.information / self.eta + self.eta * self.variance * t, self.assumptions)
-
-
-@cites("littlestone1988learning")
-@assumes(quantity="mistakes")
 @validate_arguments
-def halving(n_experts: Count, best_mistakes: NonNegativeInt = 0) -> int:
+def exponential_curve(bound: Bound, rounds: RoundNumbers) -> np.ndarray:
+    """Bound information / eta + eta variance t on the expected regret after t rounds, up to the horizon."""
+    return bound.information / bound.eta + bound.eta * bound.variance * np.asarray(rounds, float)
+
+
+@theorem(ANY, "littlestone1988learning", quantity="mistakes")
+def halving(n_experts: Count, best_mistakes: NonNegativeInt = 0) -> Bound:
     """Mistake bound of `Halving` (Littlestone 1988): log2 K if L = 0, otherwise L (floor(log2 K) + 1) + log2 K.
 
     The bound also holds for the lazy algorithm.
@@ -78,17 +45,15 @@ def halving(n_experts: Count, best_mistakes: NonNegativeInt = 0) -> int:
     Example:
         >>> from jaxonline.bounds import halving
         >>> halving(1000), halving(1000, best_mistakes=2)
-        (9, 29)
+        (Bound(9), Bound(29))
     """
     # Whenever all experts have erred the algorithm restarts: at most L times, after at most floor(log2 K) + 1 mistakes.
     doublings = n_experts.bit_length() - 1  # floor(log2 K): mistakes are integers
-    return best_mistakes * (doublings + 1) + doublings
+    return Bound(best_mistakes * (doublings + 1) + doublings)
 
 
-@cites("littlestone1994weighted")
-@assumes(quantity="mistakes")
-@validate_arguments
-def weighted_majority(n_experts: Count, beta: OpenUnitFloat, best_mistakes: NonNegativeInt) -> float:
+@theorem(ANY, "littlestone1994weighted", quantity="mistakes")
+def weighted_majority(n_experts: Count, beta: OpenUnitFloat, best_mistakes: NonNegativeInt) -> Bound:
     """Mistake bound of `WeightedMajority`: (L ln(1/beta) + ln K) / ln(2 / (1 + beta)) (Littlestone and Warmuth 1994).
 
     Args:
@@ -101,13 +66,11 @@ def weighted_majority(n_experts: Count, beta: OpenUnitFloat, best_mistakes: NonN
         >>> round(weighted_majority(10, 0.5, 20), 2)
         56.19
     """
-    return (best_mistakes * math.log(1.0 / beta) + math.log(n_experts)) / math.log(2.0 / (1.0 + beta))
+    return Bound((best_mistakes * math.log(1.0 / beta) + math.log(n_experts)) / math.log(2.0 / (1.0 + beta)))
 
 
-@cites("cesabianchi2006prediction")
-@assumes(losses=(0.0, 1.0))
-@validate_arguments
-def exponential_weights(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFloat | None = None) -> RateBound:
+@theorem(ANY, "cesabianchi2006prediction", losses=(0.0, 1.0))
+def exponential_weights(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFloat | None = None) -> Bound:
     """Regret bound of `Hedge` and `DrawnExpert` with exponential weights: ln K / eta + eta T / 8.
 
     For the best learning rate eta = sqrt(8 ln K / T) the bound is sqrt(T ln K / 2). The lecture (paper E) omits the
@@ -122,18 +85,16 @@ def exponential_weights(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFl
     Example:
         >>> from jaxonline.bounds import exponential_weights
         >>> bound = exponential_weights(10, 1000)
-        >>> round(bound.value, 2), round(bound.eta, 4)
-        (33.93, 0.1357)
+        >>> bound
+        Bound(33.9307, eta=0.1357228, n_rounds=1000, information=2.302585, variance=0.125)
+        >>> bound.at_rounds([10, 1000]).value.round(2).tolist()
+        [17.14, 33.93]
     """
     return _rate_bound(eta, n_rounds, math.log(n_experts), 1.0 / 8.0)
 
 
-@cites("cesabianchi2006prediction")
-@assumes(losses=(0.0, 1.0), prescribed_rate=True)
-@validate_arguments
-def fixed_share(
-    n_experts: CountFrom2, n_rounds: Annotated[int, Ge(2), Horizon()], n_switches: NonNegativeInt
-) -> RateBound:
+@theorem(ANY, "cesabianchi2006prediction", losses=(0.0, 1.0), prescribed_rate=True)
+def fixed_share(n_experts: CountFrom2, n_rounds: Annotated[int, Ge(2), Horizon()], n_switches: NonNegativeInt) -> Bound:
     """Regret bound of `FixedShare.over_horizon` against every sequence of experts with at most m switches.
 
     The bound is sqrt(T/2 ((m + 1) ln K + (T - 1) H(m / (T - 1)))) with the binary entropy H, for share = m / (T - 1) <=
@@ -158,10 +119,8 @@ def fixed_share(
     return _rate_bound(None, T, information, 1.0 / 8.0)
 
 
-@cites("kalai2005efficient", "hutter2005adaptive")
-@assumes(losses=(0.0, 1.0))
-@validate_arguments
-def perturbed_leader(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFloat | None = None) -> RateBound:
+@theorem(ANY, "kalai2005efficient", "hutter2005adaptive", losses=(0.0, 1.0))
+def perturbed_leader(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFloat | None = None) -> Bound:
     """Regret bound of `FollowThePerturbedLeader` with exponential noise: (H_K - 1) / eta + eta T, H_K = 1 + ... + 1/K.
 
     The bound is at most 2 sqrt(T ln K) for the default rate. Sources: Kalai and Vempala (2005), Hutter and Poland
@@ -179,14 +138,12 @@ def perturbed_leader(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFloat
     """
     # Choosing the leader of the next round costs at most (E max Z - E Z) / eta = (H_K - 1) / eta. As Z is memoryless,
     # the leader of this round is another one with probability at most eta.
-    rate = math.sqrt(math.log(n_experts) / n_rounds) if eta is None else float(eta)
-    return RateBound(rate, n_rounds, float(np.sum(1.0 / np.arange(2, n_experts + 1))), 1.0)
+    rate = math.sqrt(math.log(n_experts) / n_rounds) if eta is None else eta
+    return _rate_bound(rate, n_rounds, float(np.sum(1.0 / np.arange(2, n_experts + 1))), 1.0)
 
 
-@cites("nesterov2009primal", "shalevshwartz2012online")
-@assumes(losses=(0.0, 1.0))
-@validate_arguments
-def regularized_leader(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFloat | None = None) -> RateBound:
+@theorem(ANY, "nesterov2009primal", "shalevshwartz2012online", losses=(0.0, 1.0))
+def regularized_leader(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFloat | None = None) -> Bound:
     """Regret bound of `FollowTheRegularizedLeader` with |w|^2 / 2: (1 - 1/K) / (2 eta) + eta K T / 8.
 
     The bound is sqrt((K - 1) T) / 2 for the best eta, and holds for every sequence of losses in [0, 1].
@@ -209,10 +166,8 @@ def regularized_leader(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFlo
     return _rate_bound(eta, n_rounds, (1.0 - 1.0 / n_experts) / 2.0, n_experts / 8.0)
 
 
-@cites("cesabianchi2005minimizing", "cesabianchi2006prediction")
-@assumes(OBLIVIOUS, losses=(0.0, 1.0), prescribed_rate=True)
-@validate_arguments
-def label_efficient(n_experts: CountFrom2, n_rounds: Rounds, n_questions: Count) -> RateBound:
+@theorem(OBLIVIOUS, "cesabianchi2005minimizing", "cesabianchi2006prediction", losses=(0.0, 1.0), prescribed_rate=True)
+def label_efficient(n_experts: CountFrom2, n_rounds: Rounds, n_questions: Count) -> Bound:
     """Regret bound of `LabelEfficientHedge.over_horizon` with m expected queries: T sqrt(2 ln K / m).
 
     Cesa-Bianchi, Lugosi and Stoltz (2005), Theorem 1; Cesa-Bianchi and Lugosi (2006), Theorem 6.1.
@@ -233,8 +188,7 @@ def label_efficient(n_experts: CountFrom2, n_rounds: Rounds, n_questions: Count)
     return _rate_bound(None, T, math.log(n_experts), T / (2.0 * m))
 
 
-@cites("cesabianchi2006prediction")
-@validate_arguments
+@theorem(None, "cesabianchi2006prediction")
 def doubling(constant: PositiveFloat, n_rounds: Rounds) -> float:
     """Regret bound of `Doubling` for learners whose regret over every known horizon T is at most c sqrt(T).
 
@@ -254,10 +208,11 @@ def doubling(constant: PositiveFloat, n_rounds: Rounds) -> float:
     return constant * sum(math.sqrt(2.0**k) for k in range(phases))
 
 
-def _rate_bound(eta: float | None, n_rounds: int, information: float, variance: float) -> RateBound:
+def _rate_bound(eta: float | None, n_rounds: int, information: float, variance: float) -> Bound:
     """Return the bound with rate eta, or with the best rate, which makes the bound's terms equal at the horizon."""
-    best = math.sqrt(information / (variance * n_rounds))
-    return RateBound(best if eta is None else float(eta), n_rounds, information, variance)
+    eta = math.sqrt(information / (variance * n_rounds)) if eta is None else float(eta)
+    value = information / eta + eta * variance * n_rounds
+    return Bound(value, exponential_curve, eta=eta, n_rounds=n_rounds, information=information, variance=variance)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -282,10 +237,8 @@ def _rate_bound(eta: float | None, n_rounds: int, information: float, variance: 
 # the scale s = 1 of ML-Prod and s = 1/2 of BOA.
 
 
-@cites("gaillard2014second")
-@assumes()
-@validate_arguments
-def ml_poly(regrets: Float[ArrayLike, "T K"], initial: PositiveFloat = INITIAL_RATE) -> Float[np.ndarray, "T K"]:
+@theorem(ANY, "gaillard2014second")
+def ml_poly(regrets: Float[ArrayLike, "T K"], initial: PositiveFloat = INITIAL_RATE) -> Bound:
     """Regret bound of `MLPoly` to each expert after each round: sqrt((1/n_tk) sum over s <= t, j of n_(s-1)j r_sj^2).
 
     The rates are 1/n_tk = 1/initial + V_tk + (the largest squared r up to round t). If |r| <= E, the sum over s is at
@@ -299,7 +252,7 @@ def ml_poly(regrets: Float[ArrayLike, "T K"], initial: PositiveFloat = INITIAL_R
 
     Example:
         >>> from jaxonline.bounds import ml_poly
-        >>> ml_poly([[0.5, -0.5], [0.5, -0.5]], initial=1.0).round(3).tolist()  # regrets 0.5 and 1 to expert 0
+        >>> ml_poly([[0.5, -0.5], [0.5, -0.5]], initial=1.0).value.round(3).tolist()  # regrets 0.5 and 1 to expert 0
         [[0.866, 0.866], [1.208, 1.208]]
     """
     r = _checked(regrets)
@@ -307,13 +260,11 @@ def ml_poly(regrets: Float[ArrayLike, "T K"], initial: PositiveFloat = INITIAL_R
     largest = np.maximum.accumulate(squares.max(axis=1))
     inverse = 1.0 / initial + np.cumsum(squares, axis=0) + largest[:, None]
     before = np.vstack([np.full((1, r.shape[1]), 1.0 / initial), inverse[:-1]])
-    return np.sqrt(inverse * np.cumsum((squares / before).sum(axis=1))[:, None])
+    return Bound(np.sqrt(inverse * np.cumsum((squares / before).sum(axis=1))[:, None]))
 
 
-@cites("gaillard2014second")
-@assumes()
-@validate_arguments
-def ml_prod(regrets: Float[ArrayLike, "T K"], initial: PositiveFloat = INITIAL_RATE) -> Float[np.ndarray, "T K"]:
+@theorem(ANY, "gaillard2014second")
+def ml_prod(regrets: Float[ArrayLike, "T K"], initial: PositiveFloat = INITIAL_RATE) -> Bound:
     """Regret bound of `MLProd` to each expert after each round: ln W_t / n_tk + sum over s <= t of n_sk r_sk^2.
 
     The second term is at most 2 sqrt(V_tk ln K), and 1/n_tk = max(2 max |r|, sqrt(V_tk / ln K)). ln W_t is about ln K
@@ -325,7 +276,7 @@ def ml_prod(regrets: Float[ArrayLike, "T K"], initial: PositiveFloat = INITIAL_R
 
     Example:
         >>> from jaxonline.bounds import ml_prod
-        >>> ml_prod([[0.5, -0.5], [0.5, -0.5]], initial=1.0).round(2).tolist()  # regrets 0.5 and 1 to expert 0
+        >>> ml_prod([[0.5, -0.5], [0.5, -0.5]], initial=1.0).value.round(2).tolist()  # regrets 0.5 and 1 to expert 0
         [[1.51, 1.51], [1.64, 1.64]]
     """
     r = _checked(regrets)
@@ -333,10 +284,8 @@ def ml_prod(regrets: Float[ArrayLike, "T K"], initial: PositiveFloat = INITIAL_R
     return _potential_bound(r, rates, np.log1p(rates * r) / rates, scale=1.0)
 
 
-@cites("wintenberger2017optimal")
-@assumes()
-@validate_arguments
-def boa(regrets: Float[ArrayLike, "T K"], initial: PositiveFloat = INITIAL_RATE) -> Float[np.ndarray, "T K"]:
+@theorem(ANY, "wintenberger2017optimal")
+def boa(regrets: Float[ArrayLike, "T K"], initial: PositiveFloat = INITIAL_RATE) -> Bound:
     """Regret bound of `BOA` to each expert after each round: 2 ln W_t / n_tk + sum over s <= t of n_sk r_sk^2.
 
     The second term is at most 2 sqrt(V_tk ln K), and 1/n_tk = max(B, sqrt(V_tk / ln K)), with B the largest |r| rounded
@@ -348,7 +297,7 @@ def boa(regrets: Float[ArrayLike, "T K"], initial: PositiveFloat = INITIAL_RATE)
 
     Example:
         >>> from jaxonline.bounds import boa
-        >>> boa([[0.5, -0.5], [0.5, -0.5]], initial=1.0).round(2).tolist()  # regrets 0.5 and 1 to expert 0
+        >>> boa([[0.5, -0.5], [0.5, -0.5]], initial=1.0).value.round(2).tolist()  # regrets 0.5 and 1 to expert 0
         [[1.91, 1.91], [2.35, 2.35]]
     """
     r = _checked(regrets)
@@ -366,7 +315,7 @@ def _root_rates(r: np.ndarray, initial: float) -> np.ndarray:
     return np.sqrt(math.log(r.shape[1]) / (initial + np.cumsum(r**2, axis=0)))
 
 
-def _potential_bound(r: np.ndarray, rates: np.ndarray, gains: np.ndarray, scale: float) -> np.ndarray:
+def _potential_bound(r: np.ndarray, rates: np.ndarray, gains: np.ndarray, scale: float) -> Bound:
     """Return ln W_t / (scale n_t) + sum of n r^2, with W_t bounded from the rates n, the gains g and the regrets r."""
     before, after = rates[:-1], rates[1:]
     ratio = before / after
@@ -381,7 +330,7 @@ def _potential_bound(r: np.ndarray, rates: np.ndarray, gains: np.ndarray, scale:
         logarithms = [np.log(np.sum(np.exp(rates[0] * gains[0])))]
         for factor, addition in zip(np.log1p(factors), np.log(steps), strict=True):
             logarithms.append(np.logaddexp(logarithms[-1] + factor, addition))
-    return np.array(logarithms)[:, None] / (scale * rates) + np.cumsum(rates * r**2, axis=0)
+    return Bound(np.array(logarithms)[:, None] / (scale * rates) + np.cumsum(rates * r**2, axis=0))
 
 
 def _checked(regrets: ArrayLike) -> np.ndarray:
@@ -395,10 +344,8 @@ def _checked(regrets: ArrayLike) -> np.ndarray:
 # A bound on the error of the coverage of a threshold, in every run and for all scores.
 
 
-@cites("angelopoulos2023conformal")
-@assumes(quantity="coverage error")
-@validate_arguments
-def quantile_tracking(score_bound: PositiveFloat, step_size: PositiveFloat, n_rounds: Rounds) -> float:
+@theorem(ANY, "angelopoulos2023conformal", quantity="coverage error")
+def quantile_tracking(score_bound: PositiveFloat, step_size: PositiveFloat, n_rounds: Rounds) -> Bound:
     """Bound on |fraction of missed outcomes - alpha| of gradient descent on the pinball loss: (b + step) / (step T).
 
     The learner is `GradientLearner(FullGradient(Pinball(1 - alpha)), step)` with the instance 1: its threshold w starts
@@ -414,6 +361,6 @@ def quantile_tracking(score_bound: PositiveFloat, step_size: PositiveFloat, n_ro
     Example:
         >>> from jaxonline.bounds import quantile_tracking
         >>> quantile_tracking(score_bound=2.0, step_size=0.5, n_rounds=100)
-        0.05
+        Bound(0.05)
     """
-    return (score_bound + step_size) / (step_size * n_rounds)
+    return Bound((score_bound + step_size) / (step_size * n_rounds))

@@ -1,37 +1,96 @@
 """Bounds for gradient and mirror descent: linear predictors with noise, convex losses, and steps 1/t."""
 
 import math
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import numpy as np
-from jaxtyping import Float
 
-from jaxonline.bounds.regret_bound import (
-    OBLIVIOUS,
-    Assumptions,
-    RegretBound,
-    assumes,
-    gradient_descent,
-    with_assumptions,
-)
-from jaxonline.parameters.citations import cites
+from jaxonline.bounds.theorem import ANY, OBLIVIOUS, Bound, RoundNumbers, theorem
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.signatures import validate_arguments
-from jaxonline.parameters.types import Count, CountFrom2, Ge, Horizon, Numbers, PositiveFloat, Rounds, Vector
+from jaxonline.parameters.types import (
+    Count,
+    CountFrom2,
+    Ge,
+    Horizon,
+    Numbers,
+    PositiveFloat,
+    PositiveOrInfinity,
+    Rounds,
+    Vector,
+)  # fmt: skip
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Regret bound of projected gradient descent, at the horizon and after every round.
+
+
+@validate_arguments
+def curve_of_descent(
+    bound: Bound, rounds: RoundNumbers, step_size: PositiveFloat | None = None, eta: PositiveFloat | None = None
+) -> np.ndarray:
+    """Regret bound after each of `rounds`: prescribed step, constant `step_size`, or decreasing steps eta / sqrt(t).
+
+    For constant steps it is radius^2/(2 step) + step G t/2 (paper B, Lemma 3). For eta / sqrt(t) it is (diameter^2 /
+    (2 eta) + eta G) sqrt(t): Zinkevich (2003), Theorem 1, has the bound D^2/(2 step_t) + G/2 sum of steps, and the sum
+    of 1/sqrt(s) is at most 2 sqrt(t). If the diameter is infinite, there is no bound for decreasing steps, and the
+    value is inf. In an environment that reacts, `noise_cost` times sqrt(t) is added.
+    """
+    t, noise_cost = np.asarray(rounds, float), bound.parameters.get("noise_cost", 0.0)
+    if step_size is not None and eta is not None:
+        raise ArgumentError("eta", "must not be given with step_size")
+    if math.isinf(bound.G if eta is None else bound.diameter):
+        return np.full(t.shape, math.inf)
+    if eta is not None:
+        return (bound.diameter**2 / (2 * eta) + eta * bound.G + noise_cost) * np.sqrt(t)
+    step = bound.step_size if step_size is None else step_size
+    return bound.radius**2 / (2 * step) + step * bound.G * t / 2 + noise_cost * np.sqrt(t)
+
+
+def descent_in_hindsight(bound: Bound) -> Bound:
+    """Return the bound of gradient descent in an environment that reacts (`Bound.in_any_environment` has the proof)."""
+    return bound.replace(value=2 * bound.value, noise_cost=bound.radius * math.sqrt(bound.G))
+
+
+@theorem(OBLIVIOUS, "zinkevich2003online", "cesabianchi2010online", "cesabianchi2010learning", prescribed_rate=True)
+def gradient_descent(
+    radius: PositiveFloat, G: PositiveOrInfinity, n_rounds: Rounds, diameter: PositiveOrInfinity | None = None
+) -> Bound:
+    """Regret bound of projected gradient descent with E|g|^2 <= G: radius sqrt(G T), with step size radius / sqrt(G T).
+
+    The bound holds for convex losses and any comparator in the ball: Zinkevich (2003); paper A, Theorem 4; paper B,
+    Lemma 3. Its parameters are the step size, G, the radius and the diameter.
+
+    Args:
+        radius: radius of the ball of hypotheses and comparators, whose centre is the first hypothesis; for another set,
+            the largest distance of a comparator from the first hypothesis.
+        G: bound on the second moment of the estimates; if it is infinite, the bound is infinite and the step size 0.
+        n_rounds: horizon T.
+        diameter: largest distance between two hypotheses, twice the radius of a ball by default; if it is infinite,
+            there is no bound for decreasing steps.
+
+    Example:
+        >>> from jaxonline.bounds import gradient_descent, two_copies
+        >>> gradient_descent(radius=2.0, G=4.0, n_rounds=100)
+        Bound(40.0, step_size=0.1, G=4.0, radius=2.0, diameter=4.0)
+        >>> two_copies(radius=1.0, x_bound=1.0, y_bound=1.0, n_rounds=400).in_any_environment().value
+        160.0
+    """
+    root = np.sqrt(G * n_rounds)
+    return Bound(
+        radius * root, curve_of_descent, descent_in_hindsight, step_size=float(radius / root), G=float(G),
+        radius=radius, diameter=2 * radius if diameter is None else diameter,
+    )  # fmt: skip
+
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Regret bounds of gradient descent for linear predictors and the squared loss, on clean or noisy data.
 #
 # `two_copies` and `known_covariance` are the corrected Theorems 1 and 2 of paper B. They assume an oblivious
-# environment; `RegretBound.in_any_environment` is the bound for other environments (erratum E37).
+# environment; `in_any_environment` is the bound for other environments (erratum E37).
 
 
-@cites("zinkevich2003online")
-@assumes(prescribed_rate=True)
-@validate_arguments
-def full_information(
-    radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveFloat, n_rounds: Rounds
-) -> RegretBound:
+@theorem(ANY, "zinkevich2003online", prescribed_rate=True)
+def full_information(radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveFloat, n_rounds: Rounds) -> Bound:
     """Regret bound of online gradient descent on clean data, |x| <= x_bound and |y| <= y_bound (Zinkevich 2003).
 
     The bound is radius sqrt(G T) with G = 4 (radius x_bound + y_bound)^2 x_bound^2.
@@ -44,10 +103,8 @@ def full_information(
     return two_copies(radius, x_bound, y_bound, n_rounds)
 
 
-@cites("cesabianchi2010learning")
-@assumes(OBLIVIOUS, prescribed_rate=True)
-@validate_arguments
-def two_copies(radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveFloat, n_rounds: Rounds) -> RegretBound:
+@theorem(OBLIVIOUS, "cesabianchi2010learning", prescribed_rate=True)
+def two_copies(radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveFloat, n_rounds: Rounds) -> Bound:
     """Regret bound of gradient descent on two noisy copies per round: B_w sqrt(G T), with step size B_w / sqrt(G T).
 
     The bound is Theorem 1 of paper B, corrected, with G = 4 (B_w B + B_y)^2 B^2 (erratum E10).
@@ -66,12 +123,8 @@ def two_copies(radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveF
     return gradient_descent(radius, 4 * (radius * x_bound + y_bound) ** 2 * x_bound**2, n_rounds)
 
 
-@cites("cesabianchi2010learning")
-@assumes(OBLIVIOUS, prescribed_rate=True)
-@validate_arguments
-def known_covariance(
-    radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveFloat, n_rounds: Rounds
-) -> RegretBound:
+@theorem(OBLIVIOUS, "cesabianchi2010learning", prescribed_rate=True)
+def known_covariance(radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveFloat, n_rounds: Rounds) -> Bound:
     """Regret bound for one noisy copy and the covariance of its noise: B_w sqrt(G T), with step size B_w / sqrt(G T).
 
     The bound corrects Theorem 2 of paper B, for the gradient 2 (<w, x~> - y~) x~ - 2 Sigma w (erratum E11). It has the
@@ -95,31 +148,11 @@ def known_covariance(
 # ---------------------------------------------------------------------------------------------------------------------
 # Regret bounds of online convex optimisation, for every sequence of convex losses.
 #
-# For gradient descent from the centre of a ball, also with estimated gradients, see `regret_bound`.
+# For gradient descent from the centre of a ball, also with estimated gradients, see `gradient_descent`.
 
 
-class NewtonBound(NamedTuple):
-    """Bound `value` on the regret at the horizon, and the parameters `gamma` and `epsilon` of `OnlineNewtonStep`."""
-
-    value: float
-    gamma: float
-    epsilon: float
-    assumptions: Assumptions = Assumptions()
-
-
-class BanditBound(NamedTuple):
-    """Bound `value` on the expected regret at the horizon, and `delta` and `step_size` of `GradientBandit`."""
-
-    value: float
-    delta: float
-    step_size: float
-    assumptions: Assumptions = Assumptions()
-
-
-@cites("zinkevich2003online")
-@assumes(prescribed_rate=True)
-@validate_arguments
-def projected_gradient(diameter: PositiveFloat, gradient_bound: PositiveFloat, n_rounds: Rounds) -> RegretBound:
+@theorem(ANY, "zinkevich2003online", prescribed_rate=True)
+def projected_gradient(diameter: PositiveFloat, gradient_bound: PositiveFloat, n_rounds: Rounds) -> Bound:
     """Regret bound of online gradient descent in a set of diameter D, |g| <= G: D G sqrt(T), with step D / (G sqrt(T)).
 
     Zinkevich (2003) has the bound D^2 / (2 step) + step G^2 T / 2 from any first hypothesis. If the first hypothesis is
@@ -136,16 +169,14 @@ def projected_gradient(diameter: PositiveFloat, gradient_bound: PositiveFloat, n
         >>> bound.value, round(bound.step_size, 4)
         (60.0, 0.0667)
     """
-    return gradient_descent(diameter, gradient_bound**2, n_rounds)._replace(diameter=diameter)
+    return gradient_descent(diameter, gradient_bound**2, n_rounds, diameter)
 
 
-@cites("nemirovski1983problem", "beck2003mirror", "shalevshwartz2012online")
-@assumes(prescribed_rate=True)
-@validate_arguments
-def mirror_descent(divergence: PositiveFloat, gradient_bound: PositiveFloat, n_rounds: Rounds) -> RegretBound:
+@theorem(ANY, "nemirovski1983problem", "beck2003mirror", "shalevshwartz2012online", prescribed_rate=True)
+def mirror_descent(divergence: PositiveFloat, gradient_bound: PositiveFloat, n_rounds: Rounds) -> Bound:
     """Regret bound of `MirrorLearner` for dual norms of at most G: G sqrt(2 D T), with the step sqrt(2 D / T) / G.
 
-    For any constant step the bound is D / step + step G^2 T / 2 (`constant_step`), where D = R(u) - min R for the
+    For any constant step the bound is D / step + step G^2 T / 2 (`Bound.at_rounds`), where D = R(u) - min R for the
     comparator u: Shalev-Shwartz (2012), Theorem 2.11. The regret is not bounded for decreasing steps.
 
     Args:
@@ -160,15 +191,13 @@ def mirror_descent(divergence: PositiveFloat, gradient_bound: PositiveFloat, n_r
         >>> round(mirror_descent(Entropy().divergence(np.eye(1000)[0]), 1.0, 100).value, 2)
         37.17
     """
-    return gradient_descent(math.sqrt(2.0 * divergence), gradient_bound**2, n_rounds)._replace(diameter=math.inf)
+    return gradient_descent(math.sqrt(2.0 * divergence), gradient_bound**2, n_rounds, math.inf)
 
 
-@cites("kivinen1997exponentiated", "shalevshwartz2012online")
-@assumes(prescribed_rate=True)
-@validate_arguments
+@theorem(ANY, "kivinen1997exponentiated", "shalevshwartz2012online", prescribed_rate=True)
 def exponentiated_gradient(
     n_weights: CountFrom2, gradient_bound: PositiveFloat, n_rounds: Rounds, scale: PositiveFloat = 1.0
-) -> RegretBound:
+) -> Bound:
     """Regret bound of `ExponentiatedGradient` for |g|_inf <= G: scale G sqrt(2 T ln n).
 
     The step size is sqrt(2 ln n / T) / (scale G). Kivinen and Warmuth (1997); Shalev-Shwartz (2012), Corollary 2.14.
@@ -189,13 +218,11 @@ def exponentiated_gradient(
     return mirror_descent(math.log(n_weights), scale * gradient_bound, n_rounds)  # ln n is the range of the entropy
 
 
-@cites("hazan2007logarithmic", "hazan2016introduction")
-@assumes(prescribed_rate=True)
-@validate_arguments
+@theorem(ANY, "hazan2007logarithmic", "hazan2016introduction", prescribed_rate=True)
 def online_newton_step(
     exp_concavity: PositiveFloat, gradient_bound: PositiveFloat, diameter: PositiveFloat, dimension: Count,
     n_rounds: Annotated[int, Ge(4), Horizon()],
-) -> NewtonBound:  # fmt: skip
+) -> Bound:  # fmt: skip
     """Regret bound of `OnlineNewtonStep` for alpha-exp-concave losses with |g| <= G: 5 (1/alpha + G D) d ln T.
 
     The parameters are gamma = min(1 / (4 G D), alpha) / 2 and epsilon = 1 / (gamma D)^2: Hazan, Agarwal and Kale
@@ -218,15 +245,13 @@ def online_newton_step(
     alpha, G, D = exp_concavity, gradient_bound, diameter
     gamma = min(1.0 / (4.0 * G * D), alpha) / 2.0
     value = 5.0 * (1.0 / alpha + G * D) * dimension * math.log(n_rounds)
-    return NewtonBound(value, gamma, 1.0 / (gamma * D) ** 2)
+    return Bound(value, gamma=gamma, epsilon=1.0 / (gamma * D) ** 2)
 
 
-@cites("flaxman2005online")
-@assumes(OBLIVIOUS, prescribed_rate=True)
-@validate_arguments
+@theorem(OBLIVIOUS, "flaxman2005online", prescribed_rate=True)
 def gradient_bandit(
     radius: PositiveFloat, loss_bound: PositiveFloat, lipschitz: PositiveFloat, dimension: Count, n_rounds: Rounds
-) -> BanditBound:
+) -> Bound:
     """Regret bound of `GradientBandit` for convex L-Lipschitz losses with |loss| <= C on the ball.
 
     The bound is 2 T^(3/4) sqrt(3 R d C L) (Flaxman, Kalai and McMahan 2005, Theorem 2). For a ball the theorem's factor
@@ -253,57 +278,28 @@ def gradient_bandit(
     if delta >= R:
         least = (d * C / (3.0 * L * R)) ** 2
         raise ArgumentError("n_rounds", f"must be above {least:.6g}, so that delta is below the radius (got {T})")
-    return BanditBound(2.0 * T**0.75 * math.sqrt(3.0 * R * d * C * L), delta, R * delta / (d * C * math.sqrt(T)))
+    value, step_size = 2.0 * T**0.75 * math.sqrt(3.0 * R * d * C * L), R * delta / (d * C * math.sqrt(T))
+    return Bound(value, delta=delta, step_size=step_size)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Regret bounds of gradient descent with steps that fall as 1/t, or with the gradients so far.
 
 
-class LogarithmicBound(NamedTuple):
-    """Regret bound factor (1 + ln T) of gradient descent on strongly convex losses with steps eta / t.
-
-    Attributes:
-        value: regret bound at the horizon.
-        eta: the steps are eta / t (`InverseTime(eta)`).
-        factor: G^2 / (2 mu).
-        assumptions: the environments that the theorem covers.
-
-    Example:
-        >>> from jaxonline.bounds import strongly_convex
-        >>> strongly_convex(convexity=2.0, gradient_bound=4.0, n_rounds=100).at_rounds([1, 100]).round(2).tolist()
-        [4.0, 22.42]
-    """
-
-    value: float
-    eta: float
-    factor: float
-    assumptions: Assumptions = Assumptions(prescribed_rate=True)
-
-    @validate_arguments
-    def at_rounds(self, rounds: Annotated[Numbers, Ge(1)]) -> Float[np.ndarray, "..."]:
-        """Regret bound after each round in `rounds`."""
-        return with_assumptions(self.factor * (1.0 + np.log(np.asarray(rounds, float))), self.assumptions)
-
-
-class AdaGradBound(NamedTuple):
-    """Regret bound `value` of `AdaGrad`, and the step size of the theorem."""
-
-    value: float
-    step_size: float
-    assumptions: Assumptions = Assumptions()
-
-
-@cites("hazan2007logarithmic")
-@assumes(prescribed_rate=True)
 @validate_arguments
-def strongly_convex(convexity: PositiveFloat, gradient_bound: PositiveFloat, n_rounds: Rounds) -> LogarithmicBound:
+def logarithmic_curve(bound: Bound, rounds: Annotated[Numbers, Ge(1)]) -> np.ndarray:
+    """Regret bound factor (1 + ln t) after each of `rounds`."""
+    return bound.factor * (1.0 + np.log(np.asarray(rounds, float)))
+
+
+@theorem(ANY, "hazan2007logarithmic", prescribed_rate=True)
+def strongly_convex(convexity: PositiveFloat, gradient_bound: PositiveFloat, n_rounds: Rounds) -> Bound:
     """Regret bound of gradient descent on mu-strongly convex losses with |g| <= G: G^2 / (2 mu) (1 + ln T).
 
-    The steps are 1 / (mu t), and hypotheses are projected on any convex set: Hazan, Agarwal and Kale (2007), Theorem 1.
-    A loss is mu-strongly convex if it stays convex after mu |w|^2 / 2 is subtracted. The squared loss (w - y)^2 of a
-    number w has mu = 2. The squared loss of <w, x> is not strongly convex in two or more dimensions; its sum with
-    mu |w|^2 / 2 is.
+    The steps are eta / t = 1 / (mu t), and hypotheses are projected on any convex set: Hazan, Agarwal and Kale (2007),
+    Theorem 1. A loss is mu-strongly convex if it stays convex after mu |w|^2 / 2 is subtracted. The squared loss (w -
+    y)^2 of a number w has mu = 2. The squared loss of <w, x> is not strongly convex in two or more dimensions; its sum
+    with mu |w|^2 / 2 is.
 
     Args:
         convexity: mu.
@@ -313,17 +309,18 @@ def strongly_convex(convexity: PositiveFloat, gradient_bound: PositiveFloat, n_r
     Example:
         >>> from jaxonline.bounds import strongly_convex
         >>> bound = strongly_convex(convexity=2.0, gradient_bound=4.0, n_rounds=100)
-        >>> round(bound.value, 2), bound.eta
-        (22.42, 0.5)
+        >>> bound
+        Bound(22.42068, eta=0.5, factor=4.0)
+        >>> bound.at_rounds([1, 100]).value.round(2).tolist()
+        [4.0, 22.42]
     """
     factor = gradient_bound**2 / (2.0 * convexity)
-    return LogarithmicBound(factor * (1.0 + math.log(n_rounds)), 1.0 / convexity, factor)
+    value = factor * (1.0 + math.log(n_rounds))
+    return Bound(value, logarithmic_curve, eta=1.0 / convexity, factor=factor)
 
 
-@cites("duchi2011adaptive")
-@assumes(prescribed_rate=True)
-@validate_arguments
-def adagrad(radius: PositiveFloat, gradient_norms: Annotated[Vector, Ge(0)]) -> AdaGradBound:
+@theorem(ANY, "duchi2011adaptive", prescribed_rate=True)
+def adagrad(radius: PositiveFloat, gradient_norms: Annotated[Vector, Ge(0)]) -> Bound:
     """Regret bound of `AdaGrad` in the box |w_i| <= radius: 2 sqrt(2) radius times the sum of the coordinates' norms.
 
     The norm of coordinate i is the root of the sum over the rounds of g_i^2. The bound depends on the gradients of the
@@ -337,8 +334,8 @@ def adagrad(radius: PositiveFloat, gradient_norms: Annotated[Vector, Ge(0)]) -> 
     Example:
         >>> from jaxonline.bounds import adagrad
         >>> bound = adagrad(radius=1.0, gradient_norms=[10.0, 1.0])
-        >>> round(bound.value, 2), round(bound.step_size, 3)
-        (31.11, 1.414)
+        >>> bound
+        Bound(31.1127, step_size=1.414214)
     """
     step_size = math.sqrt(2.0) * radius
-    return AdaGradBound(2.0 * step_size * float(np.sum(np.asarray(gradient_norms, float))), step_size)
+    return Bound(2.0 * step_size * float(np.sum(np.asarray(gradient_norms, float))), step_size=step_size)

@@ -7,10 +7,10 @@ import numpy as np
 from jaxtyping import ArrayLike, Float
 from scipy import special
 
-from jaxonline.bounds.regret_bound import ANY, OBLIVIOUS, Assumptions, RegretBound, assumes, with_assumptions
+from jaxonline.bounds.gradient import curve_of_descent
+from jaxonline.bounds.theorem import ANY, OBLIVIOUS, Bound, RoundNumbers, at_horizon, theorem
 from jaxonline.feedback.noise import FlippedLabels, Noise
 from jaxonline.parameters import check
-from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.types import (
@@ -18,7 +18,6 @@ from jaxonline.parameters.types import (
     Ge,
     Lt,
     NonNegativeFloat,
-    Numbers,
     OpenUnitFloat,
     PositiveFloat,
     Rounds,
@@ -105,62 +104,33 @@ def _label_second_moments(y: Float[np.ndarray, "n"], noise: Noise | FlippedLabel
 # noise, and for copies of Gaussian noise that are bounded with high probability.
 
 
-WITH_HIGH_PROBABILITY = "regret with high probability"
-
-
-class HighProbabilityBound(NamedTuple):
-    """Bound on the regret that holds with probability at least 1 - delta, for constant steps.
-
-    Attributes:
-        expected: the bound on the expected regret, with E|g~|^2 <= G.
-        estimate_bound: b with |g~| <= b for every estimate.
-        n_rounds: horizon.
-        delta: the probability that the bound fails. It holds for each number of rounds, not for all of them together.
-        assumptions: the environments that the bound covers.
-    """
-
-    expected: RegretBound
-    estimate_bound: float
-    n_rounds: int
-    delta: float
-    assumptions: Assumptions = Assumptions(OBLIVIOUS, WITH_HIGH_PROBABILITY, prescribed_rate=True)
-
-    @property
-    def value(self) -> float:
-        """Regret bound at the horizon for the step size of the theorem."""
-        bound = float(self.constant_step(self.expected.step_size, self.n_rounds))
-        return with_assumptions(bound, self.assumptions)
-
-    def in_any_environment(self) -> "HighProbabilityBound":
-        """Return the bound for environments that react to the moves, whose best predictor depends on the noise.
-
-        Proof: let w_1 be the first hypothesis. <g - g~, w_t - u> is <g - g~, w_t - w_1> plus <g~ - g, u - w_1>. The
-        proof of `with_high_probability` bounds the first sum for D = radius, with probability 1 - delta/2. The second
-        sum is at most radius |sum of (g~ - g)|. These vectors are martingale differences with |g~ - g| <= 2b, so the
-        norm of their sum is at most 2b sqrt(2 T ln(4/delta)) with probability 1 - delta/2 (Pinelis 1994, Theorem 3.5).
-        """
-        return self._replace(assumptions=self.assumptions._replace(environment=ANY))
-
-    @validate_arguments
-    def constant_step(self, step_size: PositiveFloat, rounds: Annotated[Numbers, Ge(0)]) -> Float[np.ndarray, "..."]:
-        """Regret bound after each of `rounds` for constant steps: the expected bound plus the deviation."""
-        t, bound, b = np.asarray(rounds, float), self.expected, self.estimate_bound
-        if self.assumptions.environment == ANY:
-            added = _deviation(b, bound.G, step_size, bound.radius, t, self.delta / 2)
-            added = added + 2 * bound.radius * b * np.sqrt(2 * t * math.log(4 / self.delta))
-        else:
-            added = _deviation(b, bound.G, step_size, bound.diameter, t, self.delta)
-        return with_assumptions(np.asarray(bound.constant_step(step_size, t)) + added, self.assumptions)
-
-
-@cites(
-    "azuma1967weighted", "cesabianchi2010learning", "freedman1975tail", "hoeffding1963probability", "pinelis1994optimum"
-)
-@assumes(OBLIVIOUS, WITH_HIGH_PROBABILITY, prescribed_rate=True)
 @validate_arguments
-def with_high_probability(
-    bound: RegretBound, estimate_bound: PositiveFloat, n_rounds: Rounds, delta: OpenUnitFloat
-) -> HighProbabilityBound:
+def curve_with_high_probability(
+    bound: Bound, rounds: RoundNumbers, step_size: PositiveFloat | None = None
+) -> np.ndarray:
+    """Regret bound after each of `rounds` for constant steps: the expected bound plus the deviation.
+
+    In an environment that reacts, the best predictor depends on the noise. Proof of the bound for such environments:
+    let w_1 be the first hypothesis. <g - g~, w_t - u> is <g - g~, w_t - w_1> plus <g~ - g, u - w_1>. The proof of
+    `with_high_probability` bounds the first sum for D = radius, with probability 1 - delta/2. The second sum is at most
+    radius |sum of (g~ - g)|. These vectors are martingale differences with |g~ - g| <= 2b, so the norm of their sum is
+    at most 2b sqrt(2 T ln(4/delta)) with probability 1 - delta/2 (Pinelis 1994, Theorem 3.5).
+    """
+    t, b, delta = np.asarray(rounds, float), bound.estimate_bound, bound.delta
+    step = bound.step_size if step_size is None else step_size
+    if bound.assumptions.environment == ANY:
+        added = _deviation(b, bound.G, step, bound.radius, t, delta / 2)
+        added = added + 2 * bound.radius * b * np.sqrt(2 * t * math.log(4 / delta))
+    else:
+        added = _deviation(b, bound.G, step, bound.diameter, t, delta)
+    return curve_of_descent(bound, t, step) + added
+
+
+@theorem(
+    OBLIVIOUS, "azuma1967weighted", "cesabianchi2010learning", "freedman1975tail", "hoeffding1963probability",
+    "pinelis1994optimum", quantity="regret with high probability", prescribed_rate=True,
+)  # fmt: skip
+def with_high_probability(bound: Bound, estimate_bound: PositiveFloat, n_rounds: Rounds, delta: OpenUnitFloat) -> Bound:
     """Regret bound with probability 1 - delta for unbiased estimates with |g~| <= b: the expected bound + deviation.
 
     The environment is oblivious, so the best predictor u in hindsight is fixed. Let D be the diameter, g = E g~ given
@@ -183,7 +153,7 @@ def with_high_probability(
         estimate_bound: b, for example `largest_estimate(...)`. For `surrogate_kernel` with labels in [-B_y, B_y] it is
             sqrt(G), although the noise of the instances is Gaussian.
         n_rounds: the horizon T of `bound`.
-        delta: the probability that the bound fails.
+        delta: the probability that the bound fails. It holds for each number of rounds, not for all of them together.
 
     Example:
         >>> from jaxonline import bounds
@@ -197,9 +167,10 @@ def with_high_probability(
             "bound", "must be for noisy estimates in an oblivious environment (got a bound for any environment); "
             "use with_high_probability(...).in_any_environment() if the environment reacts",
         )  # fmt: skip
-    if math.isinf(bound.diameter):
-        raise ArgumentError("bound", "must have a finite diameter (got inf, as of delayed_gradient_descent)")
-    return HighProbabilityBound(bound, float(estimate_bound), n_rounds, float(delta))
+    if math.isinf(bound.parameters.get("diameter", math.inf)):
+        raise ArgumentError("bound", "must have a finite diameter (got inf, or a bound for another learner)")
+    likely = bound.replace(curve=curve_with_high_probability, reacting=at_horizon)
+    return at_horizon(likely.replace(estimate_bound=estimate_bound, n_rounds=n_rounds, delta=delta))
 
 
 def _deviation(b: float, G: float, step: float, distance: float, t: np.ndarray, delta: float) -> np.ndarray:

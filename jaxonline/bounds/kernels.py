@@ -1,14 +1,15 @@
 """Bounds for kernels: noisy instances, Gaussian noise, and many kernels."""
 
+import contextlib
 import dataclasses
 import math
 from collections.abc import Callable
 from typing import Annotated, Literal
 
 import numpy as np
-from jaxtyping import Float
 
-from jaxonline.bounds.regret_bound import OBLIVIOUS, RegretBound, assumes, gradient_descent
+from jaxonline.bounds.gradient import gradient_descent
+from jaxonline.bounds.theorem import ANY, OBLIVIOUS, Bound, theorem
 from jaxonline.estimators.counts import Geometric
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
@@ -17,7 +18,6 @@ from jaxonline.estimators.series import lemma1_bound
 from jaxonline.estimators.surrogates import lemma7_bound
 from jaxonline.kernels import DotProductKernel, Gaussian
 from jaxonline.losses.series import AnySeriesLoss
-from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.signatures import check_fields, validate_arguments
 from jaxonline.parameters.struct import replace
@@ -28,8 +28,8 @@ from jaxonline.parameters.types import (
     Horizons,
     Interval,
     NonNegativeFloat,
-    OrInfinity,
     PositiveFloat,
+    PositiveOrInfinity,
     Rounds,
     host_float,
 )
@@ -48,19 +48,14 @@ from jaxonline.parameters.types import (
 # |y| in every bound (`moment_bounds(...).y_second`). In classification a noisy label multiplies B_g by at most E y~^2,
 # which is 1 for clean labels.
 #
-# The bounds assume an oblivious environment; `RegretBound.in_any_environment` is the bound for other environments
+# The bounds assume an oblivious environment; `in_any_environment` is the bound for other environments
 # (erratum E21).
 
 
-Moment = Annotated[PositiveFloat, OrInfinity()]
-
-
-@cites("cesabianchi2010online")
-@assumes(OBLIVIOUS, prescribed_rate=True)
-@validate_arguments
+@theorem(OBLIVIOUS, "cesabianchi2010online", prescribed_rate=True)
 def unbiased_steps(
-    radius: PositiveFloat, feature_moment: Moment, length_moment: Moment, n_rounds: Rounds
-) -> RegretBound:
+    radius: PositiveFloat, feature_moment: PositiveOrInfinity, length_moment: PositiveOrInfinity, n_rounds: Rounds
+) -> Bound:
     """Regret bound of gradient descent on independent unbiased g~ and Psi~: sqrt(B_w B_g B_Psi T) (Theorem 4).
 
     The step size is sqrt(B_w / (B_g B_Psi T)) = eta / sqrt(T) and G = B_g B_Psi. If a moment overflows float64, the
@@ -78,10 +73,7 @@ def unbiased_steps(
         >>> bound.value, round(bound.step_size * 10, 9)  # eta = sqrt(4 / 36)
         (120.0, 0.333333333)
     """
-    G = length_moment * feature_moment
-    if math.inf == G:
-        return RegretBound(math.inf, 0.0, math.inf, radius, 2 * radius)
-    return gradient_descent(radius, G, n_rounds)
+    return gradient_descent(radius, length_moment * feature_moment, n_rounds)
 
 
 @validate_arguments
@@ -106,20 +98,12 @@ def factor_moment(
     return float(radius * math.sqrt(feature_moment) + y_bound + abs(centre)) ** 2
 
 
-@cites("cesabianchi2010online")
-@assumes(OBLIVIOUS, prescribed_rate=True)
-@validate_arguments
+@theorem(OBLIVIOUS, "cesabianchi2010online", prescribed_rate=True)
 def noisy_kernel(
-    feature_map: DotProductFeatureMap | PairedFeatureMap,
-    gradient_length: GradientLength,
-    radius: PositiveFloat,
-    copy_moment: NonNegativeFloat,
-    n_rounds: Rounds,
-    y_bound: NonNegativeFloat | None = None,
-    pair_moment: NonNegativeFloat | None = None,
-    repetitions: Count = 1,
-    squared_norm: NonNegativeFloat | None = None,
-) -> RegretBound:
+    feature_map: DotProductFeatureMap | PairedFeatureMap, gradient_length: GradientLength, radius: PositiveFloat,
+    copy_moment: NonNegativeFloat, n_rounds: Rounds, y_bound: NonNegativeFloat | None = None,
+    pair_moment: NonNegativeFloat | None = None, repetitions: Count = 1, squared_norm: NonNegativeFloat | None = None,
+) -> Bound:  # fmt: skip
     """Regret bound of Algorithm 1 with any distributions of its random numbers: Theorem 4 with exact second moments.
 
     The bound excludes the truncation errors of the estimators (`bias`, `truncation_bias`).
@@ -174,19 +158,11 @@ def _largest_kernel_value(feature_map: DotProductFeatureMap | PairedFeatureMap, 
     return kernel.tail_bound(0, squared_norm) if isinstance(kernel, DotProductKernel) else 1.0
 
 
-@cites("cesabianchi2010online")
-@assumes(OBLIVIOUS, prescribed_rate=True)
-@validate_arguments
+@theorem(OBLIVIOUS, "cesabianchi2010online", prescribed_rate=True)
 def noisy_kernel_geometric(
-    kernel: DotProductKernel | Gaussian,
-    loss: AnySeriesLoss,
-    p: Annotated[float, Gt(1)],
-    radius: PositiveFloat,
-    copy_moment: NonNegativeFloat,
-    n_rounds: Rounds,
-    y_bound: NonNegativeFloat | None = None,
-    centre: float = 0.0,
-) -> RegretBound:
+    kernel: DotProductKernel | Gaussian, loss: AnySeriesLoss, p: Annotated[float, Gt(1)], radius: PositiveFloat,
+    copy_moment: NonNegativeFloat, n_rounds: Rounds, y_bound: NonNegativeFloat | None = None, centre: float = 0.0,
+) -> Bound:  # fmt: skip
     """Regret bound of Algorithm 1 with the paper's distribution: l'_+(sqrt((p-1) u)) sqrt(u T) (Theorems 1 and 2).
 
     Here u = B_w p/(p-1) B_Psi. The moment B_Psi is p/(p-1) Q(p B_x~) for a dot-product kernel, and (p/(p-1))^2 I_0(2
@@ -212,10 +188,9 @@ def noisy_kernel_geometric(
         240.0
     """
     y_bound, label_factor = _effect_of_labels(loss.kind, y_bound)
-    if isinstance(kernel, Gaussian):
-        feature_moment = GaussianFeatureMap(kernel, Geometric(p)).second_moment(copy_moment)
-    else:
-        feature_moment = DotProductFeatureMap(kernel, Geometric(p)).second_moment(copy_moment)
+    law = Geometric(p)
+    feature_map = GaussianFeatureMap(kernel, law) if isinstance(kernel, Gaussian) else DotProductFeatureMap(kernel, law)
+    feature_moment = feature_map.second_moment(copy_moment)
 
     def length_moment() -> float:
         return label_factor * lemma1_bound(loss, p, factor_moment(radius, feature_moment, y_bound, centre), centre)
@@ -232,18 +207,12 @@ def _effect_of_labels(kind: str, y_bound: float | None) -> tuple[float, float]:
     return float(y_bound), 1.0
 
 
-def _theorem4(radius: float, feature_moment: float, length_moment: Callable[[], float], n_rounds: int) -> RegretBound:
+def _theorem4(radius: float, feature_moment: float, length_moment: Callable[[], float], n_rounds: int) -> Bound:
     """Return the regret bound of Theorem 4, with inf for a moment that overflows float64."""
-    length = math.inf if math.isinf(feature_moment) else _finite_or_inf(length_moment)
+    length = math.inf
+    with contextlib.suppress(OverflowError), np.errstate(over="ignore"):
+        length = math.inf if math.isinf(feature_moment) else float(length_moment())
     return unbiased_steps(radius, feature_moment, length, n_rounds)
-
-
-def _finite_or_inf(moment: Callable[[], float]) -> float:
-    with np.errstate(over="ignore"):
-        try:
-            return float(moment())
-        except OverflowError:
-            return math.inf
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -251,12 +220,11 @@ def _finite_or_inf(moment: Callable[[], float]) -> float:
 #
 # Algorithm 2 is gradient descent in a ball of radius W of the surrogate RKHS, where R = sqrt(k^(x, x)) is the norm of
 # every feature vector. The counterpart of u = sum a_i k(x_i, .) in the surrogate RKHS is u^ = sum a_i k^(x_i, .). The
-# theorems hold for all u with |u^| <= W. They assume an oblivious environment; `RegretBound.in_any_environment` is
+# theorems hold for all u with |u^| <= W. They assume an oblivious environment; `in_any_environment` is
 # the bound for other environments (erratum E37).
 
 
-@cites("cesabianchi2010learning")
-@validate_arguments
+@theorem(None, "cesabianchi2010learning")
 def surrogate_radius(
     radius: PositiveFloat, ratio: PositiveFloat, angle: Annotated[float, Interval(gt=0, le=math.pi / 2)]
 ) -> float:
@@ -284,12 +252,8 @@ def surrogate_radius(
     return radius * ratio / (math.sqrt(2) * math.sin(angle / 2))
 
 
-@cites("cesabianchi2010learning")
-@assumes(OBLIVIOUS, prescribed_rate=True)
-@validate_arguments
-def surrogate_kernel(
-    radius: PositiveFloat, constant: PositiveFloat, y_bound: PositiveFloat, n_rounds: Rounds
-) -> RegretBound:
+@theorem(OBLIVIOUS, "cesabianchi2010learning", prescribed_rate=True)
+def surrogate_kernel(radius: PositiveFloat, constant: PositiveFloat, y_bound: PositiveFloat, n_rounds: Rounds) -> Bound:
     """Regret bound of Algorithm 2 on two copies with Gaussian noise: E regret <= 2 W R (W R + B_y) sqrt(T) (Theorem 3).
 
     The bound holds for every kernel with a surrogate, with G = 4 R^2 (W R + B_y)^2 (erratum E12).
@@ -309,13 +273,11 @@ def surrogate_kernel(
     return gradient_descent(radius, 4 * constant**2 * (radius * constant + y_bound) ** 2, n_rounds)
 
 
-@cites("cesabianchi2010learning")
-@assumes(OBLIVIOUS, prescribed_rate=True)
-@validate_arguments
+@theorem(OBLIVIOUS, "cesabianchi2010learning", prescribed_rate=True)
 def surrogate_radial_kernel(
     radius: PositiveFloat, variance: PositiveFloat, c: PositiveFloat, dimension: Count, y_bound: PositiveFloat,
     n_rounds: Rounds,
-) -> RegretBound:  # fmt: skip
+) -> Bound:  # fmt: skip
     """Regret bound of Theorem 5 for `Cauchy(d)` truncated at u = c/d: Theorem 3 with R = e^(sigma^2 c) of Lemma 7.
 
     The bound corrects the paper's Theorem 5 (erratum E13). `surrogate_kernel` with the exact `surrogate.constant()`,
@@ -387,13 +349,11 @@ class Features:
         return regularizer * (self.frequencies if self.scaled else 1)
 
 
-@cites("vovk2001competitive", "azoury2001relative", "rokhlin2025random")
-@assumes()
-@validate_arguments
+@theorem(ANY, "vovk2001competitive", "azoury2001relative", "rokhlin2025random")
 def vaw(
     w_norm: NonNegativeFloat, n_features: Count, x_bound: PositiveFloat, y_bound: PositiveFloat, n_rounds: Horizons,
-    regularizer: PositiveFloat = 1.0,
-) -> Float[np.ndarray, "..."]:  # fmt: skip
+    regularizer: PositiveFloat = 1.0
+) -> Bound:  # fmt: skip
     """Regret bound of VAW against a fixed w: lambda/2 |w|^2 + m Y^2/2 ln(1 + rho^2 T/(lambda m)) (Eq. 11).
 
     Args:
@@ -410,20 +370,14 @@ def vaw(
         2.808
     """
     growth = np.log1p(x_bound**2 * np.asarray(n_rounds, float) / (regularizer * n_features))
-    return regularizer / 2 * w_norm**2 + n_features * y_bound**2 / 2 * growth
+    return Bound(regularizer / 2 * w_norm**2 + n_features * y_bound**2 / 2 * growth)
 
 
-@cites("rokhlin2025random")
-@assumes(OBLIVIOUS)
-@validate_arguments
+@theorem(OBLIVIOUS, "rokhlin2025random")
 def concatenated(
-    f_norm: NonNegativeFloat,
-    n_kernels: Count,
-    features: Features,
-    y_bound: PositiveFloat,
-    n_rounds: Horizons,
+    f_norm: NonNegativeFloat, n_kernels: Count, features: Features, y_bound: PositiveFloat, n_rounds: Horizons,
     regularizer: PositiveFloat = 1.0,
-) -> Float[np.ndarray, "..."]:
+) -> Bound:  # fmt: skip
     """Regret bound of VAW on the features of all kernels, against any f of the RKHS of k_1 + ... + k_N.
 
     The paper's Theorem 1 (Eq. 17) has the term N T |f|^2 / m. Here it is T |f|^2 / m, which suffices if the features of
@@ -442,27 +396,16 @@ def concatenated(
         >>> round(float(concatenated(1.0, 10, Features(50), 1.0, 100)))
         1328
     """
-    T = np.asarray(n_rounds, float)
     # Features of different kernels are independent, so variances add; the factor N of Lemma 2 is not needed.
-    approximation = features.variance / 2 * T
-    weights = features.effective(regularizer) / 2
-    energy = f_norm**2 / features.frequencies
-    return (weights + approximation) * energy + n_kernels * _log_term(features, y_bound, T, regularizer)
+    T = np.asarray(n_rounds, float)
+    return Bound(_regret_of_features(f_norm, features, y_bound, T, regularizer, n_kernels))
 
 
-@cites("rokhlin2025random")
-@assumes(OBLIVIOUS)
-@validate_arguments
+@theorem(OBLIVIOUS, "rokhlin2025random")
 def vaw2(
-    f_norm: NonNegativeFloat,
-    n_kernels: Count,
-    features: Features,
-    y_bound: PositiveFloat,
-    n_rounds: Horizons,
-    regularizer: PositiveFloat = 1.0,
-    combiner_regularizer: PositiveFloat | None = None,
-    truncated: bool = False,
-) -> Float[np.ndarray, "..."]:
+    f_norm: NonNegativeFloat, n_kernels: Count, features: Features, y_bound: PositiveFloat, n_rounds: Horizons,
+    regularizer: PositiveFloat = 1.0, combiner_regularizer: PositiveFloat | None = None, truncated: bool = False,
+) -> Bound:  # fmt: skip
     """Regret bound of VAW over the kernels' VAW forecasters, against any f of a single kernel's RKHS (Theorem 2).
 
     Without truncation this is the paper's Eq. 20. A factor N in its logarithm is not needed (erratum E62), so the bound
@@ -488,20 +431,15 @@ def vaw2(
     largest = Y2 if truncated else 2 * Y2 * (T + 1) + 4 * _log_term(features, y_bound, T, regularizer)
     # Eq. 23 bounds |z|^2 <= Z^2 by the sum over experts and drops N from the denominator of the logarithm
     growth = np.log1p(largest * T / combiner) if truncated else np.log1p(N * largest * T / combiner)
-    return _one_kernel_regret(f_norm, features, y_bound, T, regularizer) + combiner / 2 + N * Y2 / 2 * growth
+    one = _regret_of_features(f_norm, features, y_bound, T, regularizer)
+    return Bound(one + combiner / 2 + N * Y2 / 2 * growth)
 
 
-@cites("rokhlin2025random")
-@assumes(OBLIVIOUS)
-@validate_arguments
+@theorem(OBLIVIOUS, "rokhlin2025random")
 def vaw_ewa(
-    f_norm: NonNegativeFloat,
-    n_kernels: Count,
-    features: Features,
-    y_bound: PositiveFloat,
-    n_rounds: Horizons,
+    f_norm: NonNegativeFloat, n_kernels: Count, features: Features, y_bound: PositiveFloat, n_rounds: Horizons,
     regularizer: PositiveFloat = 1.0,
-) -> Float[np.ndarray, "..."]:
+) -> Bound:  # fmt: skip
     """Regret bound of EWA over truncated VAW forecasters, against any f of a single kernel's RKHS (Theorem 3).
 
     Args:
@@ -518,13 +456,11 @@ def vaw_ewa(
         144
     """
     T = np.asarray(n_rounds, float)
-    return _one_kernel_regret(f_norm, features, y_bound, T, regularizer) + ewa(n_kernels, y_bound)
+    return Bound(_regret_of_features(f_norm, features, y_bound, T, regularizer) + ewa(n_kernels, y_bound))
 
 
-@cites("rokhlin2025random")
-@assumes()
-@validate_arguments
-def ewa(n_experts: Count, y_bound: PositiveFloat) -> float:
+@theorem(ANY, "rokhlin2025random")
+def ewa(n_experts: Count, y_bound: PositiveFloat) -> Bound:
     """Regret bound of EWA with eta = 1/(8 Y^2) against the best expert, for values in [-Y, Y]: 4 Y^2 ln N (Eq. 30).
 
     For an interval with another centre, Y is half the width, so the bound is width^2 ln N.
@@ -534,13 +470,11 @@ def ewa(n_experts: Count, y_bound: PositiveFloat) -> float:
         >>> round(ewa(10, 1.0), 3)
         9.21
     """
-    return 4 * y_bound**2 * math.log(n_experts)
+    return Bound(4 * y_bound**2 * math.log(n_experts))
 
 
-@cites("cesabianchi2006prediction")
-@assumes()
-@validate_arguments
-def aggregating(n_experts: Count, y_bound: PositiveFloat) -> float:
+@theorem(ANY, "cesabianchi2006prediction")
+def aggregating(n_experts: Count, y_bound: PositiveFloat) -> Bound:
     """Regret bound of `Aggregating`, |y| <= Y, eta = 1/(2Y^2): Y^2 ln N (Cesa-Bianchi, Lugosi 2006, Prop. 3.2, halved).
 
     Example:
@@ -548,16 +482,16 @@ def aggregating(n_experts: Count, y_bound: PositiveFloat) -> float:
         >>> round(aggregating(10, 1.0), 3)
         2.303
     """
-    return y_bound**2 * math.log(n_experts)
+    return Bound(y_bound**2 * math.log(n_experts))
 
 
-def _one_kernel_regret(
-    f_norm: float, features: Features, y_bound: float, T: np.ndarray, regularizer: float
+def _regret_of_features(
+    f_norm: float, features: Features, y_bound: float, T: np.ndarray, regularizer: float, n_kernels: int = 1
 ) -> np.ndarray:
-    """Return (lambda/2 + T) |f|^2/m + m Y^2/2 ln(1 + 2T/lambda), a part of the bounds of Theorems 2 and 3."""
+    """Return (lambda/2 + T) |f|^2/m + N m Y^2/2 ln(1 + 2T/lambda); for N = 1 a part of Theorems 2 and 3."""
     energy = f_norm**2 / features.frequencies
     first = (features.effective(regularizer) / 2 + features.variance / 2 * T) * energy
-    return first + _log_term(features, y_bound, T, regularizer)
+    return first + n_kernels * _log_term(features, y_bound, T, regularizer)
 
 
 def _log_term(features: Features, y_bound: float, T: np.ndarray, regularizer: float) -> np.ndarray:

@@ -28,6 +28,7 @@ class _OneInstance(ScalarOutcome):
 
     x: JaxVector
     size: Size
+    oblivious = False
 
     oblivious = False
 
@@ -143,6 +144,7 @@ class ContraryLabels(ScalarOutcome):
 
     oblivious = False
     outcomes = np.array([-1.0, 1.0])
+    oblivious = False
 
     def __post_init__(self) -> None:
         if not {-1.0, 1.0} <= set(np.asarray(self.advice).tolist()):

@@ -100,7 +100,8 @@ class ComparisonResult(NamedTuple):
         learners = {
             name: {
                 "regret": regret.mean[i], "low": regret.low[i], "high": regret.high[i], "queries": queries.mean[i],
-                "bound": self.bounds.get(name), "growth": growths[name]._asdict(),
+                "bound": np.asarray(self.bounds[name]) if name in self.bounds else None,
+                "growth": growths[name]._asdict(),
                 "failed": int(result.failed[i]), "overflowed": int(result.overflowed[i]),
             }
             for i, name in enumerate(result.learners)
@@ -154,7 +155,7 @@ class Comparison:
         comparator: comparator as in `simulate`, or a function that maps recorded rounds to the losses of the best
             predictor in hindsight.
         bounds: regret bound by learner for steps eta / sqrt(t): a function of eta and the rounds, such as
-            `RegretBound.inverse_sqrt_step`.
+            `lambda eta, rounds: bound.at_rounds(rounds, eta=eta)`.
         tune: one eta for all learners, one eta by learner, or a `BestOf` that chooses eta.
         labels: entries added to every row of the table.
         growth_start: the share of the horizon after which growth is measured.

@@ -7,12 +7,11 @@ import pytest
 
 import jaxonline as jo
 from jaxonline import bounds
-from jaxonline.bounds.regret_bound import Assumptions, unmet_assumptions
+from jaxonline.bounds.theorem import Assumptions, unmet_assumptions
 from jaxonline.parameters.signatures import exported_names
 
 NO_THEOREMS_ON_REGRET = {  # records, quantities inside bounds, lower bounds, and numbers of rounds
-    "AdaGradBound", "Assumptions", "BanditBound", "Features", "HighProbabilityBound", "LargestCopies",
-    "LogarithmicBound", "MomentBounds", "NewtonBound", "RateBound", "RegretBound", "StronglyConvexBound",
+    "Assumptions", "Bound", "Features", "LargestCopies", "MomentBounds",
     "factor_moment", "hidden_attribute_examples", "lai_robbins", "largest_copies", "largest_estimate", "minimax",
     "moment_bounds", "sequential_halving", "successive_elimination", "surrogate_radius", "doubling",
 }  # fmt: skip
@@ -31,7 +30,7 @@ def test_results_of_bounds_have_the_assumptions_of_their_function():
     assert arms[1:].assumptions == bounds.exp3.assumptions == Assumptions("oblivious", "regret", (0.0, 1.0), True)
     assert bounds.ucb1([0.0, 0.5], 1000).assumptions.environment == "stochastic"
     assert bounds.full_information(1.0, 1.0, 1.0, 10).assumptions.environment == "any"
-    steps = PRINTED.constant_step(0.1, [1, 2])
+    steps = PRINTED.at_rounds([1, 2], step_size=0.1)
     assert steps.assumptions.environment == "oblivious"
     np.testing.assert_allclose(steps, [5 + 0.05 * PRINTED.G, 5 + 0.1 * PRINTED.G])
 
@@ -41,24 +40,23 @@ def test_bounds_in_any_environment_add_the_cost_of_a_dependent_comparator():
     assert corrected.value == 2 * PRINTED.value
     assert corrected.assumptions.environment == "any"
     assert corrected.in_any_environment() is corrected
-    assert corrected.value.assumptions == corrected.assumptions
-    np.testing.assert_allclose(corrected.constant_step(corrected.step_size, T), corrected.value)
-    added = corrected.inverse_sqrt_step(0.1, [4, 9]) - PRINTED.inverse_sqrt_step(0.1, [4, 9])
+    np.testing.assert_allclose(corrected.at_rounds(T), corrected.value)
+    added = corrected.at_rounds([4, 9], eta=0.1) - PRINTED.at_rounds([4, 9], eta=0.1)
     np.testing.assert_allclose(added, np.sqrt(PRINTED.G) * np.array([2, 3]))
     deterministic = bounds.full_information(1.0, 1.0, 1.0, 10)
     assert deterministic.in_any_environment() is deterministic
     few = bounds.aer_regret(10, 4, 1.0, 0.5, 1000)
-    assert few.in_any_environment(1000).value == pytest.approx(few.value + 0.5 * np.sqrt(few.G * 1000))
+    assert few.in_any_environment().value == pytest.approx(few.value + 0.5 * np.sqrt(few.G * 1000))
 
 
 def test_violated_assumptions_are_sentences_with_the_names_of_learners():
     given = {"a": PRINTED, "b": bounds.ucb1([0.0, 0.5], 10), "c": 3.0, "d": PRINTED.in_any_environment(), "e": PRINTED}
     assert unmet_assumptions(given, True) == unmet_assumptions(given, None) == []
-    numbers = {"x": PRINTED.value, "z": PRINTED.in_any_environment().value}
-    assert [sentence[:2] for sentence in unmet_assumptions(numbers, False)] == ["x:"]
+    curves = {"x": PRINTED.at_rounds([1, T])[1:], "z": PRINTED.in_any_environment().at_rounds([1, T])}
+    assert [sentence[:2] for sentence in unmet_assumptions(curves, False)] == ["x:"]
     likely = bounds.with_high_probability(PRINTED, 100.0, T, 0.1)
     for bound in (bounds.aer_regret(10, 4, 1.0, 0.5, 1000), bounds.label_efficient(2, 32, 16), likely):
-        assert bound.value.assumptions == bound.assumptions
+        assert bound.at_rounds([1, 9]).assumptions == bound.assumptions
     first, second = unmet_assumptions(given, False)
     assert first.startswith("a, e: the bound assumes an oblivious environment")
     assert second.startswith("b: the bound assumes a stochastic environment")
@@ -89,7 +87,7 @@ def test_reacting_adversaries_exceed_the_printed_theorem_but_not_the_corrected_o
 def test_figures_say_that_the_environment_is_not_oblivious():
     result = regrets(jo.environments.OppositeLabels([X], SIZE), jo.NoisyCopies(jo.noise.gaussian(VARIANCE)), 2)
     for bound, says in ((PRINTED, True), (PRINTED.in_any_environment(), False)):
-        figure = result.plot(bounds={"two": bound.constant_step(bound.step_size, result.rounds)})
+        figure = result.plot(bounds={"two": bound.at_rounds(result.rounds)})
         (legend,) = figure.legends if says else (figure.axes[1].get_legend(),)  # a long text stands below the axes
         legend = " ".join(legend.get_texts()[0].get_text().split())
         assert ("assumes an oblivious environment" in legend) == says

@@ -27,6 +27,11 @@ def assert_equal(pairs):
         np.testing.assert_allclose(bound, formula, rtol=1e-9, err_msg=f"pair {i}")
 
 
+def numbers(bound):
+    """The value and the parameters of a bound."""
+    return bound.value, *bound.parameters.values()
+
+
 def descent(radius, G, T):
     """The value, the step size, the constant and the radius of gradient descent."""
     return radius * sqrt(G) * sqrt(T), radius / sqrt(G) / sqrt(T), G, radius
@@ -35,26 +40,26 @@ def descent(radius, G, T):
 def test_bounds_of_gradient_descent():
     basic = bounds.gradient_descent(R, G, T)
     assert_equal([
-        (basic[:5], (*descent(R, G, T), 3.4)),
-        (basic.constant_step(0.3, HORIZONS), R**2 / 0.6 + 0.15 * G * HORIZONS),
-        (basic.inverse_sqrt_step(0.3, HORIZONS), (3.4**2 / 0.6 + 0.3 * G) * np.sqrt(HORIZONS)),
+        (numbers(basic)[:5], (*descent(R, G, T), 3.4)),
+        (basic.at_rounds(HORIZONS, step_size=0.3), R**2 / 0.6 + 0.15 * G * HORIZONS),
+        (basic.at_rounds(HORIZONS, eta=0.3), (3.4**2 / 0.6 + 0.3 * G) * np.sqrt(HORIZONS)),
         (basic.in_any_environment().value, 2 * basic.value),
-        (basic.in_any_environment().constant_step(0.3, T), R**2 / 0.6 + 0.15 * G * T + R * sqrt(G * T)),
+        (basic.in_any_environment().at_rounds(T, step_size=0.3), R**2 / 0.6 + 0.15 * G * T + R * sqrt(G * T)),
         (
-            basic.in_any_environment().inverse_sqrt_step(0.3, T),
+            basic.in_any_environment().at_rounds(T, eta=0.3),
             (3.4**2 / 0.6 + 0.3 * G) * sqrt(T) + R * sqrt(G * T),
         ),
-        (bounds.two_copies(R, X, Y, T)[:4], descent(R, (2 * X * (R * X + Y)) ** 2, T)),
-        (known_joint_covariance(R, X, Y, T)[:4], descent(R, (2 * X * (R * X + sqrt(2) * Y)) ** 2, T)),
+        (numbers(bounds.two_copies(R, X, Y, T))[:4], descent(R, (2 * X * (R * X + Y)) ** 2, T)),
+        (numbers(known_joint_covariance(R, X, Y, T))[:4], descent(R, (2 * X * (R * X + sqrt(2) * Y)) ** 2, T)),
         (bounds.surrogate_radius(R, D, 0.7), R * D / sqrt(1 - math.cos(0.7))),
         (bounds.surrogate_kernel(R, D, Y, T).value, 2 * R * D * (R * D + Y) * sqrt(T)),
         (
             bounds.surrogate_radial_kernel(R, 0.3, 1.9, 7, Y, T).value,
             2 * R * e ** (0.3 * 1.9) * (R * e ** (0.3 * 1.9) + Y) * sqrt(T),
         ),
-        (bounds.unbiased_steps(R, D, G, T)[:4], descent(R, D * G, T)),
+        (numbers(bounds.unbiased_steps(R, D, G, T))[:4], descent(R, D * G, T)),
         (bounds.factor_moment(R, D, Y, centre=-0.4), (R * sqrt(D) + Y + 0.4) ** 2),
-        (bounds.delayed_gradient_descent(R, G, 3, T)[:4], descent(R, 7 * G, T)),
+        (numbers(bounds.delayed_gradient_descent(R, G, 3, T))[:4], descent(R, 7 * G, T)),
     ])  # fmt: skip
     assert basic.in_any_environment().in_any_environment() == basic.in_any_environment()
 
@@ -63,22 +68,25 @@ def test_bounds_of_convex_optimisation():
     projected, mirror = bounds.projected_gradient(D, G, T), bounds.mirror_descent(D, G, T)
     bandit, convex = bounds.gradient_bandit(R, G, X, 3, 10**6), bounds.strongly_convex(D, G, T)
     assert_equal([
-        (projected[:5], (*descent(D, G**2, T), D)),
-        (projected.inverse_sqrt_step(0.3, T), (D**2 / 0.6 + 0.3 * G**2) * sqrt(T)),
-        (mirror[:2], (G * sqrt(2 * D * T), sqrt(2 * D / T) / G)),
-        (mirror.inverse_sqrt_step(0.3, HORIZONS), [math.inf, math.inf]),
-        (bounds.exponentiated_gradient(7, G, T, R)[:2], (R * G * sqrt(2 * T * log(7)), sqrt(2 * log(7) / T) / (R * G))),
+        (numbers(projected)[:5], (*descent(D, G**2, T), D)),
+        (projected.at_rounds(T, eta=0.3), (D**2 / 0.6 + 0.3 * G**2) * sqrt(T)),
+        (numbers(mirror)[:2], (G * sqrt(2 * D * T), sqrt(2 * D / T) / G)),
+        (mirror.at_rounds(HORIZONS, eta=0.3), [math.inf, math.inf]),
         (
-            bounds.online_newton_step(0.5, G, D, 3, T)[:3],
+            numbers(bounds.exponentiated_gradient(7, G, T, R))[:2],
+            (R * G * sqrt(2 * T * log(7)), sqrt(2 * log(7) / T) / (R * G)),
+        ),
+        (
+            numbers(bounds.online_newton_step(0.5, G, D, 3, T))[:3],
             (5 * (1 / 0.5 + G * D) * 3 * log(T), 1 / (8 * G * D), (8 * G) ** 2),
         ),
-        (bounds.online_newton_step(0.01, 0.7, D, 3, T)[1:3], (0.005, 1 / (0.005 * D) ** 2)),
+        (numbers(bounds.online_newton_step(0.01, 0.7, D, 3, T))[1:3], (0.005, 1 / (0.005 * D) ** 2)),
         (bandit.delta, sqrt(R * 3 * G / (3 * X)) / 10**1.5),
-        (bandit[::2], (2 * 10**4.5 * sqrt(3 * R * 3 * G * X), R * bandit.delta / (3 * G * 1000))),
-        (convex[:3], (G**2 / (2 * D) * (1 + log(T)), 1 / D, G**2 / (2 * D))),
+        (numbers(bandit)[::2], (2 * 10**4.5 * sqrt(3 * R * 3 * G * X), R * bandit.delta / (3 * G * 1000))),
+        (numbers(convex)[:3], (G**2 / (2 * D) * (1 + log(T)), 1 / D, G**2 / (2 * D))),
         (convex.at_rounds(HORIZONS), G**2 / (2 * D) * (1 + np.log(HORIZONS))),
         (bounds.online_newton_step(0.5, G, D, 3, 4).value, 5 * (2 + G * D) * 3 * log(4)),
-        (bounds.adagrad(R, [G, D, 0.0])[:2], (2 * sqrt(2) * R * (G + D), sqrt(2) * R)),
+        (numbers(bounds.adagrad(R, [G, D, 0.0]))[:2], (2 * sqrt(2) * R * (G + D), sqrt(2) * R)),
     ])  # fmt: skip
     least = (3 * G / (3 * X * R)) ** 2  # the rounds for which delta is the radius
     with pytest.raises(ArgumentError, match=f"above {least:.6g}"):
@@ -91,23 +99,23 @@ def test_bounds_of_learning_with_few_attributes():
     dense, sparse = (bounds.aer_regret(d, k, R, norm, T, X, Y, x_norm) for x_norm in (None, 1.1))
     large = bounds.aer_regret(d, k, R, norm, T, X, Y, 50.0)  # above sqrt(d) X
     regularizer = (R + 1) * 1.1 * sqrt(d) / (X * norm) * sqrt(log(T) / (T * k))
-    assert large[:4] == dense[:4]
+    assert numbers(large)[:4] == numbers(dense)[:4]
     assert_equal([
         (dense.G, y_noise * d**2 * X**2 / k),
         (dense.regularizer, (R + 1) * d / norm * sqrt(log(T) / (T * k))),
-        (sparse[1:4], (regularizer, y_noise * d * 1.1**2 / k, norm)),
+        (numbers(sparse)[1:4], (regularizer, y_noise * d * 1.1**2 / k, norm)),
         (sparse.value, regularizer * T * norm**2 / 2 + sparse.G * (1 + log(T)) / regularizer),
         (
-            sparse.value_for_regularizer(0.3, HORIZONS),
+            sparse.at_rounds(HORIZONS, regularizer=0.3),
             0.15 * HORIZONS * norm**2 + sparse.G * (1 + np.log(HORIZONS)) / 0.3,
         ),
-        (sparse.in_any_environment(T).value, sparse.value + norm * sqrt(sparse.G * T)),
+        (sparse.in_any_environment().value, sparse.value + norm * sqrt(sparse.G * T)),
         (
-            bounds.aerr_regret(d, k, R, T, X, Y)[:4],
+            numbers(bounds.aerr_regret(d, k, R, T, X, Y))[:4],
             descent(R, 8 * d / k * X**2 * ((R * X + Y) ** 2 + R**2 * X**2 / 2), T),
         ),
     ])  # fmt: skip
-    assert sparse.in_any_environment(T).in_any_environment(T) == sparse.in_any_environment(T)
+    assert sparse.in_any_environment().in_any_environment() == sparse.in_any_environment()
     small, entropy = y_noise * R**2 * d * X**2 / k, log(2 * d)
     least = math.ceil(8 * d * entropy / ((e - 2) * k))
     exponentiated = bounds.attribute_exponentiated_regret(d, k, R, least, X, Y)
@@ -119,8 +127,8 @@ def test_bounds_of_learning_with_few_attributes():
     assert_equal([
         (exponentiated.value, 2 * sqrt((e - 2) * small * least * entropy)),
         (exponentiated.step_size, sqrt(entropy / ((e - 2) * small * least))),
-        (attribute_series_regret(estimators["l1"], d, R, T, norm, X, Y)[:4], descent(norm, lengths * d, T)),
-        (attribute_series_regret(estimators["l2"], d, R, T, None, X, Y)[:4], descent(R, lengths, T)),
+        (numbers(attribute_series_regret(estimators["l1"], d, R, T, norm, X, Y))[:4], descent(norm, lengths * d, T)),
+        (numbers(attribute_series_regret(estimators["l2"], d, R, T, None, X, Y))[:4], descent(R, lengths, T)),
         (attribute_series_regret(estimators["l2"], d, R, T).G, 4 * R**2 * d / 3),  # X = 1, Y = 0
     ])  # fmt: skip
 

@@ -22,8 +22,8 @@ def test_constants_match_hand_calculations():
     azuma, bernstein = 40 * np.sqrt(100), (4 + 1 / 6) * np.sqrt(2 * 9 * 100 * 2) + 40 * 2 / 3
     np.testing.assert_allclose(bound.value, 60 + min(azuma, bernstein), rtol=1e-12)
     assert bernstein < azuma
-    ball = with_high_probability(expected._replace(G=25.0), 5.0, 100, float(np.exp(-2)))  # b^2 = G: Azuma is smaller
-    np.testing.assert_allclose(ball.value - expected._replace(G=25.0).constant_step(1 / 15, 100), 400, rtol=1e-12)
+    ball = with_high_probability(expected.replace(G=25.0), 5.0, 100, float(np.exp(-2)))  # b^2 = G: Azuma is smaller
+    np.testing.assert_allclose(ball.value - expected.replace(G=25.0).at_rounds(100, step_size=1 / 15), 400, rtol=1e-12)
     np.testing.assert_allclose(2 * 5 * np.sqrt(8 * 100 * 2), 400, rtol=1e-12)  # radius b sqrt(8 T ln(1/delta))
     any_game, delta = bound.in_any_environment(), float(np.exp(-2))
     log = np.log(2 / delta)
@@ -44,7 +44,7 @@ def test_the_length_of_azumas_interval_is_the_largest_by_brute_force(step):
     expected = bounds.gradient_descent(radius, b**2, 9)
     bound = with_high_probability(expected, b, 9, delta)
     bernstein = np.sqrt(2 * (2 * radius + step * b / 2) ** 2 * b**2 * t * np.log(1 / delta))
-    deviation = bound.constant_step(step, t) - expected.constant_step(step, t)
+    deviation = bound.at_rounds(t, step_size=step) - expected.at_rounds(t, step_size=step)
     np.testing.assert_allclose(deviation, min(azuma, bernstein + np.ptp(h) * np.log(1 / delta) / 3), rtol=1e-6)
 
 
@@ -117,8 +117,8 @@ class Rival(NamedTuple):
     """A learner with its feedback, the bound on its expected regret, and its bound with probability 1 - delta."""
 
     entrant: jo.WithFeedback
-    expected: bounds.RegretBound
-    likely: Callable[[float], bounds.HighProbabilityBound]
+    expected: bounds.Bound
+    likely: Callable[[float], bounds.Bound]
 
 
 X, LABEL, UNIFORM, GAUSSIAN = np.ones((1, 1)), np.array([10.0]), jo.noise.uniform(1 / 3), jo.noise.gaussian(1 / 3)
@@ -238,10 +238,11 @@ def test_an_adversary_that_reacts_stays_below_the_bound_for_any_environment():
 
 
 def test_study_files_cover_constant_steps_only():
-    """The curve of a learner with constant steps is that of `constant_step`; falling steps have no bound."""
+    """The curve of a learner with constant steps is that of `at_rounds`; falling steps have no bound."""
     from jaxonline.study.files.reporting import bound_curve
 
     bound, rounds = with_high_probability(bounds.two_copies(1.0, 1.0, 1.0, 9), 4.0, 9, 0.1), np.array([4, 9])
-    steps = jo.learners.gradient.descent
-    np.testing.assert_allclose(bound_curve(bound, steps.Constant(0.1), rounds), bound.constant_step(0.1, rounds))
+    np.testing.assert_allclose(
+        bound_curve(bound, jo.learners.Constant(0.1), rounds), bound.at_rounds(rounds, step_size=0.1)
+    )
     assert np.isnan(bound_curve(bound, jo.InverseSqrt(0.1), rounds)).all()

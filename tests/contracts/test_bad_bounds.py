@@ -25,9 +25,9 @@ def bound_calls():
             yield from rows(name, lambda v, b=bound, g=good, n=name: b(**g | {n: v}), ValueError, 0.0, -1.0, np.nan)
         yield from count("n_rounds", lambda v, b=bound, g=good: b(**g | {"n_rounds": v}))
     bound = bounds.two_copies(1.0, 1.0, 1.0, 10)
-    yield from positive("step_size", lambda step: bound.constant_step(step, [1]))
+    yield from positive("step_size", lambda step: bound.at_rounds([1], step_size=step), optional=True)
     likely = bounds.with_high_probability(bound, 4.0, 10, 0.1)
-    yield from positive("step_size", lambda step: likely.constant_step(step, [1]))
+    yield from positive("step_size", lambda step: likely.at_rounds([1], step_size=step), optional=True)
     yield from positive("estimate_bound", lambda b: bounds.with_high_probability(bound, b, 10, 0.1))
     yield from count("n_rounds", lambda n: bounds.with_high_probability(bound, 4.0, n, 0.1))
     yield from number("delta", lambda delta: bounds.with_high_probability(bound, 4.0, 10, delta), 0.0, 1.0)
@@ -36,9 +36,13 @@ def bound_calls():
     yield from number("missed", lambda p: bounds.largest_copies(X, Y, missed=p), -0.1, 1.0)
     yield from count("draws", lambda n: bounds.largest_copies(X, Y, draws=n), optional=True)
     yield row(lambda: bounds.largest_copies(X, Y, missed=0.1), ValueError, "draws: must be the number")
-    yield from positive("eta", lambda eta: bound.inverse_sqrt_step(eta, [1]))
+    yield from positive("eta", lambda eta: bound.at_rounds([1], eta=eta), optional=True)
+    yield row(lambda: bound.at_rounds([1], step_size=1.0, eta=1.0), ValueError, "eta: must not be given with step_size")
+    yield row(lambda: bounds.exp3(2, 9).at_rounds([1]), ValueError, "rounds: must not be given")
+    yield row(lambda: bounds.exp3(2, 9).in_any_environment(), ValueError, "bound: must have a version")
+    yield row(lambda: bounds.exp3(2, 9).eta, AttributeError, "eta: this bound has no such attribute")
     yield from rows(
-        "rounds", lambda at: bound.constant_step(0.1, at), (TypeError, ValueError), None, "a", [-1.0], [np.nan]
+        "rounds", lambda at: bound.at_rounds(at, step_size=0.1), (TypeError, ValueError), None, "a", [-1.0], [np.nan]
     )
     yield from rows("noise", lambda law: bounds.moment_bounds(X, Y, law), TypeError, 0.1, "gauss", noise.gaussian)
     yield from rows(

@@ -36,6 +36,7 @@ OWN_ARGUMENTS = {
     "SwitchingArms": {"means": [[0.2, 0.4], [0.4, 0.2]], "starts": [5]}, "GradientBandit": {"delta": 0.5},
     "hidden_attribute_examples": {"dimension": 8}, "noisy_kernel": {"y_bound": 1.0},
     "noisy_kernel_geometric": {"y_bound": 1.0, "copy_moment": 0.1, "loss": "Squared"},
+    "with_high_probability": {"bound": {"type": "two_copies", "radius": 1.0, "x_bound": 1.0, "y_bound": 1.0}},
     "surrogate_radial_kernel": {"variance": 0.1}, "radial_surrogate": {"covariance": 0.1, "dimension": 2},
     "Surrogate": {"covariance": 0.1, "dimension": 2},
     "Sum": {"kernels": [{"type": "Gaussian", "width": 1.0}]},

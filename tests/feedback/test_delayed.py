@@ -245,7 +245,7 @@ def test_gradient_descent_under_delay_is_below_its_theorem(delay):
     result = jo.simulate(game, learners, n_runs=1, n_rounds=n_rounds, comparator=jo.L2Ball(1.0), record_at=1)
     on_arrival, bold = np.asarray(result.regret)[:, 0, -1]
     assert 0 < on_arrival <= arrival.value
-    assert 0 < bold <= bounds.bold(lambda rounds: copy.constant_step(copy.step_size, rounds), delay, n_rounds)
+    assert 0 < bold <= bounds.bold(lambda rounds: copy.at_rounds(rounds), delay, n_rounds)
 
 
 @pytest.mark.long

@@ -26,9 +26,7 @@ PARTS = {
     "loss": (losses.Huber(0.5), "Huber(delta=0.5)"),
     "kernel": (kernels.Gaussian(2.0), "Gaussian(width=2.0)"),
     "comparator": (jo.L2Ball(2.0), "L2Ball(radius=2.0)"),
-    "bound": (bounds.gradient_descent(2.0, 4.0, 100), "RegretBound(value=40.0, step_size=0.1, G=4.0, radius=2.0, "
-              "diameter=4.0, assumptions=Assumptions(environment='oblivious', quantity='regret', losses=None, "
-              "prescribed_rate=True), noise_cost=0.0)"),
+    "bound": (bounds.gradient_descent(2.0, 4.0, 100), "Bound(40.0, step_size=0.1, G=4.0, radius=2.0, diameter=4.0)"),
     "feedback": (jo.NoisyCopies(noise.gaussian(0.1)), "NoisyCopies(noise=Noise(covariance=0.1, law='gaussian'), "
                  "reveal_covariance=False)"),
     "learner": (jo.GradientLearner(jo.estimators.TwoCopies(), step_size=jo.InverseSqrt(0.1), radius=2.0),

@@ -19,7 +19,7 @@ from scipy import special, stats
 from benchmarks.papers.claims.kernels import VARIANCE, X, noisy_point, printed_lemma5_bound
 from benchmarks.papers.claims.registry import PRINTED_BIASED, Options, claim
 from benchmarks.papers.estimators.limits import round_bias_bound, round_query_probabilities
-from jaxonline.bounds import RegretBound, factor_moment, noisy_kernel_geometric, unbiased_steps
+from jaxonline.bounds import Bound, factor_moment, noisy_kernel_geometric, unbiased_steps
 from jaxonline.estimators import (
     DotProductFeatureMap,
     FiniteDistribution,
@@ -290,7 +290,7 @@ def _calls_of_prod(form: str, options: Options) -> Verification:
 
 def printed_noisy_kernel(
     kernel: DotProductKernel | Gaussian, loss: SeriesLoss, p: float, radius: float, copy_moment: float, n_rounds: int
-) -> RegretBound:
+) -> Bound:
     """Regret bound printed in paper A, Theorems 1, 2: without labels (E19); Gaussian kernels: E6 and E7."""
     if not isinstance(kernel, Gaussian):
         return noisy_kernel_geometric(kernel, loss, p, radius, copy_moment, n_rounds, y_bound=0.0)

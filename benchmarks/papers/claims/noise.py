@@ -21,7 +21,7 @@ from benchmarks.papers.estimators.copies import (
     KnownJointCovariance,
     known_joint_covariance,
 )
-from jaxonline.bounds import RegretBound, gradient_descent, known_covariance, moment_bounds, two_copies
+from jaxonline.bounds import Bound, gradient_descent, known_covariance, moment_bounds, two_copies
 from jaxonline.estimators import KnownCovariance, PairsOfCopies, TwoCopies
 from jaxonline.estimators.gradients import GradientEstimator, squared_loss_gradient
 from jaxonline.feedback import NoisyCopies, Replicates
@@ -150,25 +150,26 @@ def _known_mean(form: str, options: Options) -> Verification:
 # Second moments and regret bounds
 
 
-def printed_two_copies(radius: float, x_bound: float, y_bound: float, n_rounds: int) -> RegretBound:
+def printed_two_copies(radius: float, x_bound: float, y_bound: float, n_rounds: int) -> Bound:
     """Regret bound of paper B, Theorem 1, as printed: G = 4 (B_w^2 B^2 + B_y^2) B^2 lacks a term (E10)."""
     return gradient_descent(radius, 4 * (radius**2 * x_bound**2 + y_bound**2) * x_bound**2, n_rounds)
 
 
 def printed_known_covariance(
     radius: float, x_bound: float, y_bound: float, covariance_norm: float, n_rounds: int
-) -> RegretBound:
+) -> Bound:
     """Regret bound (G + 1)/2 B_w sqrt(T) and step B_w / sqrt(T) printed in paper B, Theorem 2 (E11)."""
     B_w, B, B_y, B_S = radius, x_bound, y_bound, covariance_norm
     G = 8 * B_w**2 * B**4 + 8 * B_y**2 * B**2 + 4 * B_w**2 * B**2 * B_S + B_S**2 * B_w**2
-    return RegretBound((G + 1) / 2 * B_w * np.sqrt(n_rounds), B_w / np.sqrt(n_rounds), G, B_w, 2 * B_w)
+    bound = gradient_descent(radius, G, n_rounds)
+    return bound.replace(value=(G + 1) / 2 * B_w * np.sqrt(n_rounds), step_size=float(B_w / np.sqrt(n_rounds)))
 
 
 @claim("second moment of the two-copy gradient", "B, Lemma 1", TwoCopies(), two_copies, note=10, sampled=True,
        **PRINTED_VIOLATED)  # fmt: skip
 @claim("second moment of the known-covariance gradient", "B, Lemma 2", KnownCovariance(), known_covariance, note=11,
        sampled=True, corrected="respected")  # fmt: skip
-def _moment(form: str, options: Options, estimator: Any, theorem: Callable[..., RegretBound]) -> Verification:
+def _moment(form: str, options: Options, estimator: Any, theorem: Callable[..., Bound]) -> Verification:
     """Test x in the direction of w and a label of the opposite sign: then no terms of (<w, x~> - y~)^2 cancel."""
     theorem = printed_two_copies if form == "printed" else theorem
     x, y, noise = np.array([0.9, 0.0]), -1.0, gaussian(0.05)
@@ -191,7 +192,7 @@ def _relative_moment(p: np.ndarray, copies: np.ndarray, labels: np.ndarray, w: n
        improved="respected")  # fmt: skip
 @claim("second moment of the gradient with correlated noise", "B, Lemma 2", 1.0, known_joint_covariance,
        improved="respected")  # fmt: skip
-def _any_noise(form: str, options: Options, label_noise: float, theorem: Callable[..., RegretBound]) -> Verification:
+def _any_noise(form: str, options: Options, label_noise: float, theorem: Callable[..., Bound]) -> Verification:
     """The largest E|g|^2 / G of 500 random distributions of x~ and y~ with up to five values.
 
     For independent noise G is 4 (B_w B + B_y)^2 B^2, and for correlated noise 4 (B_w B + sqrt(2) B_y)^2 B^2.
@@ -243,5 +244,5 @@ def _any_vectors(form: str, options: Options) -> Verification:
             w = w - step * vector
             w = w * min(1.0, radius / np.linalg.norm(w))
         worst = total + radius * np.linalg.norm(v.sum(axis=0))
-        ratios.append(float(worst / theorem.constant_step(step, int(n))))
+        ratios.append(float(worst / theorem.at_rounds(int(n), step_size=step)))
     return bound(max(ratios), 1.0)

@@ -23,7 +23,7 @@ from benchmarks.papers.estimators.kernels_under_noise import (
     LaplaceSurrogate,
     PolynomialFeatures,
 )
-from jaxonline.bounds import RegretBound, gradient_descent, surrogate_kernel, surrogate_radius
+from jaxonline.bounds import Bound, gradient_descent, surrogate_kernel, surrogate_radius
 from jaxonline.comparators import positive_negative_angle
 from jaxonline.estimators import Surrogate, radial_surrogate
 from jaxonline.estimators.surrogates import lemma7_bound
@@ -197,14 +197,14 @@ def printed_lemma7_bound(standard_deviation: float, c: float) -> float:
     return math.exp(2.0 * standard_deviation * c)
 
 
-def printed_surrogate_kernel(radius: float, constant: float, y_bound: float, n_rounds: int) -> RegretBound:
+def printed_surrogate_kernel(radius: float, constant: float, y_bound: float, n_rounds: int) -> Bound:
     """Regret bound of paper B, Theorem 3, as printed: G = 4 R^2 (W^2 R^2 + B_y^2) lacks a cross term (E12)."""
     return gradient_descent(radius, 4 * constant**2 * (radius**2 * constant**2 + y_bound**2), n_rounds)
 
 
 def printed_surrogate_radial_kernel(
     radius: float, variance: float, c: float, dimension: int, y_bound: float, n_rounds: int
-) -> RegretBound:
+) -> Bound:
     """Regret bound printed in paper B, Theorem 5: R = e^(sigma c), c < d/(4 sigma), no cross term (E12, E13)."""
     sigma = math.sqrt(variance)
     check.number("c", c, gt=0.0, lt=dimension / (4 * sigma))

@@ -27,8 +27,9 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from benchmarks.papers.estimators.series import PolynomialSequenceEstimator
+from jaxonline.bounds.gradient import gradient_descent
 from jaxonline.bounds.kernels import factor_moment
-from jaxonline.bounds.regret_bound import OBLIVIOUS, RegretBound, assumes, gradient_descent
+from jaxonline.bounds.theorem import OBLIVIOUS, Bound, theorem
 from jaxonline.estimators.attributes import (
     IndexLaw,
     check_enumerable,
@@ -223,13 +224,11 @@ def _gradients(
     return jax.vmap(lambda n, seen: estimator.gradient(w, y, n, seen, x[seen.subset], x[seen.weighted]))(n, outcomes)
 
 
-@cites("cesabianchi2010efficient", "cesabianchi2010online", "zinkevich2003online")
-@assumes(OBLIVIOUS, prescribed_rate=True)
-@validate_arguments
+@theorem(OBLIVIOUS, "cesabianchi2010efficient", "cesabianchi2010online", "zinkevich2003online", prescribed_rate=True)
 def attribute_series_regret(
     estimator: AttributeSeriesGradient, dimension: Count, radius: PositiveFloat, n_rounds: Rounds,
     norm: PositiveFloat | None = None, x_bound: PositiveFloat = 1.0, y_bound: NonNegativeFloat = 0.0,
-) -> RegretBound:  # fmt: skip
+) -> Bound:  # fmt: skip
     """Bound on the expected regret of gradient descent with `AttributeSeriesGradient`: norm sqrt(G T).
 
     The step size is norm / sqrt(G T), and the projection is on the ball of hypotheses. Here G is

@@ -11,7 +11,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
-from jaxonline.bounds.regret_bound import OBLIVIOUS, RegretBound, assumes, gradient_descent
+from jaxonline.bounds.gradient import gradient_descent
+from jaxonline.bounds.theorem import OBLIVIOUS, Bound, theorem
 from jaxonline.estimators.gradients import KnownCovariance
 from jaxonline.feedback.copies import CopiesOracle
 from jaxonline.feedback.noise import AnyNoise, Noise, RareErrors, TwoPoints
@@ -20,7 +21,6 @@ from jaxonline.losses import Loss, Squared
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentTypeError
-from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Convert, PositiveFloat, PyTree, Rounds
 
@@ -176,12 +176,10 @@ class KnownJointCovariance:
         return KnownCovariance()(key, w, oracle) + 2 * oracle.cross_covariance
 
 
-@cites("cesabianchi2010learning")
-@assumes(OBLIVIOUS, prescribed_rate=True)
-@validate_arguments
+@theorem(OBLIVIOUS, "cesabianchi2010learning", prescribed_rate=True)
 def known_joint_covariance(
     radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveFloat, n_rounds: Rounds
-) -> RegretBound:
+) -> Bound:
     """Regret bound for one noisy copy and its label with correlated noise, whose joint covariance is known.
 
     The bound is B_w sqrt(G T), with step size B_w / sqrt(G T) and G = 4 (B_w B + sqrt(2) B_y)^2 B^2 (see
@@ -195,7 +193,7 @@ def known_joint_covariance(
         n_rounds: horizon T.
 
     Example:
-        >>> from jaxonline.bounds import known_joint_covariance
+        >>> from benchmarks.papers.estimators.copies import known_joint_covariance
         >>> round(known_joint_covariance(1.0, 1.0, 1.0, 100).G, 4)
         23.3137
     """

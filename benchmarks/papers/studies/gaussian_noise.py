@@ -382,7 +382,7 @@ class Problem:
             {name: makers[name] for name in names},
             lambda _: best,
             {
-                name: lambda eta, t, bound=bound: bound.inverse_sqrt_step(eta, t) + better
+                name: lambda eta, t, bound=bound: bound.at_rounds(t, eta=eta) + better
                 for name, bound in theorems.items()
                 if name in names
             },
@@ -445,7 +445,7 @@ class Problem:
             **{name: fourier(estimator) for name, estimator in FOURIER.items()},
         }
 
-    def theorems(self, noise_std: float, n_rounds: int) -> dict[str, bounds.RegretBound]:
+    def theorems(self, noise_std: float, n_rounds: int) -> dict[str, bounds.Bound]:
         """Return bounds on the regret to the target: Paper B's Theorem 3, Paper A's Theorem 4 with exact moments."""
         y_bound, R = float(np.abs(self.y).max()), float(self._surrogate(noise_std).constant())
         moments, pairs = (float(values.max()) for values in self._copy_moments(noise_std))

@@ -184,7 +184,7 @@ class NoisyKernels(Study):
             Game(DataStream(X, y), NoisyCopies(law), loss=loss),
             {BEST: lambda step: NoisyKernel(feature_map, length, step, self.radius, storage)},
             RKHSBall(kernel, self.radius, loss),
-            dict.fromkeys((THEOREM, BEST), bound.inverse_sqrt_step),
+            dict.fromkeys((THEOREM, BEST), lambda eta, rounds: bound.at_rounds(rounds, eta=eta)),
             tune=BestOf(etas, runs="third", also_report=(THEOREM,)),
             labels=case._asdict() | {"theorem": bound, "expected_queries_per_round": queries},
         )

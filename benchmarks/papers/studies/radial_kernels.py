@@ -24,7 +24,7 @@ from benchmarks.papers.claims.surrogates import (
 )
 from benchmarks.papers.studies import figures
 from jaxonline import bounds, estimators, learners
-from jaxonline.bounds import RegretBound
+from jaxonline.bounds import Bound
 from jaxonline.comparators import RKHSBall, positive_negative_angle, rkhs_norm
 from jaxonline.comparators.rkhs import gram_matrix
 from jaxonline.environments import DataStream
@@ -214,7 +214,7 @@ class RadialProblem:
         a = self.rows[2]
         return float(rkhs_norm(self.surrogate.kernel, self.points, a)), float(rkhs_norm(self.surrogate, self.points, a))
 
-    def theorem(self) -> RegretBound:
+    def theorem(self) -> Bound:
         """Return the bound of Theorem 5 for g = (1 + r^2/d)^-1, and of Theorem 3 with the exact R otherwise."""
         W, y_bound = self.radii[1], float(np.abs(self.rows[1]).max())
         if self.is_worked_case:
@@ -248,14 +248,14 @@ class RadialProblem:
             MEAN: plug_in(estimators.MeanOfCopies(2)),
             NAIVE: plug_in(estimators.NaiveCopy()),
         }
-        theorems = {ALGORITHM_2: lambda eta, t: bound.inverse_sqrt_step(eta, t) + self.target_regret(t)}
+        theorems = {ALGORITHM_2: lambda eta, t: bound.at_rounds(t, eta=eta) + self.target_regret(t)}
         steps, labels = BestOf({f"{eta:g}": eta for eta in etas}), {"kernel": name}
         chosen = Comparison(game, makers, self.best_losses, theorems, steps, labels)
         prescribed = Comparison(game, {PRESCRIBED: algorithm_2(bound.step_size)}, self.best_losses, labels=labels)
         sizes = {"n_runs": n_runs, "n_rounds": self.n_rounds, "record_at": lambda horizon: [*self.recorded, horizon]}
         results = chosen.run(part(name), **sizes), prescribed.run(part(f"{name}, step of the theorem"), **sizes)
         t = results[1].result.rounds
-        own = {PRESCRIBED: bound.constant_step(bound.step_size, t) + self.target_regret(t)}
+        own = {PRESCRIBED: bound.at_rounds(t) + self.target_regret(t)}
         return results[0], results[1]._replace(bounds=own, etas={})
 
     @property

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxonline.bounds.regret_bound import unmet_assumptions
+from jaxonline.bounds.theorem import unmet_assumptions
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.quantities import LOSS_OF_REWARD, ZERO_AT_START, best_first, label_of

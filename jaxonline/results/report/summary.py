@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from jaxonline.bounds.regret_bound import unmet_assumptions
+from jaxonline.bounds.theorem import unmet_assumptions
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, SkewedRunsWarning
 from jaxonline.results import parts
@@ -142,7 +142,7 @@ def horizon_table(
         *EXCLUDED_RUNS_COLUMNS,
     ]
     reserved = reservation(last, quantity, level, interval) if ranking is None or not letters else ranking.table.caption
-    caption = " ".join([*filter(None, [reserved]), *unmet_assumptions(numbers, result.meta.get("oblivious"))])
+    caption = " ".join([*filter(None, [reserved]), *unmet_assumptions(bounds or {}, result.meta.get("oblivious"))])
     return Table(result_title(result, quantity), rows, columns, caption=caption, strong="best")
 
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from jaxonline.bounds.regret_bound import with_assumptions
 from jaxonline.parameters import check
 from jaxonline.results.report.columns import Count, Fixed, Interval, Number, Row, Text, interval_ends
 from jaxonline.results.report.formats import (
@@ -40,15 +39,9 @@ REGRET_COLUMNS = (  # of the rows of `Result.table`
 
 
 def bounds_at_horizon(bounds: Mapping[str, Any] | None, learners: Sequence[str]) -> dict[str, Any]:
-    """Return the bounds by learner as numbers; a bound is a number, or a record of `jaxonline.bounds` with `value`.
-
-    Infinity means that there is no bound. Assumptions of numbers are kept.
-    """
+    """Return the bounds by learner as numbers; a bound is a number or a `Bound`. Infinity means that there is none."""
     given = check.dictionary("bounds", bounds, learners)
-    numbers = {
-        name: with_assumptions(bound.value, bound.assumptions) if hasattr(bound, "value") else bound
-        for name, bound in given.items()
-    }
+    numbers = {name: getattr(bound, "value", bound) for name, bound in given.items()}
     for name, bound in numbers.items():
         if not isinstance(bound, float | np.floating) or np.isnan(bound):
             check.number(f"bounds[{name!r}]", bound)

@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from jaxonline.bounds.theorem import Bound
 from jaxonline.environments import DataStream
 from jaxonline.feedback.delays import Delay
 from jaxonline.feedback.noise import NoiseAdversary, NoiseLaw
@@ -161,7 +162,7 @@ def _function_entries(name: str, value: Callable[..., Any], package: str) -> Ite
     """Yield the catalogue entry of a function that returns a component or a bound."""
     product = typing.get_type_hints(value).get("return")
     if package == "bounds":
-        record = isinstance(product, type) and issubclass(product, tuple)
+        record = product is Bound or (isinstance(product, type) and issubclass(product, tuple))
         yield _entry(name, "bound", value, product if record else None, package)
         return
     made = next(iter(typing.get_args(product)), product)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxonline.bounds.theorem import Bound
 from jaxonline.parameters.errors import (
     ArgumentError,
     DamagedStoreWarning,
@@ -227,7 +228,7 @@ def folder_report(study_folder: StudyFolder) -> Report | None:
     """Return the report of a study's folder; None if no run is finished."""
     if study_folder.result is None:
         return None
-    bounds = {name: (_StoredBound(values), None) for name, values in study_folder.bounds.items()}
+    bounds = {name: (_stored_bound(values), None) for name, values in study_folder.bounds.items()}
     report = build_report(study_folder.result, study_folder.study.get("title") or "", bounds)
     return dataclasses.replace(report, page=_page_metadata(study_folder.folder, study_folder.study, study_folder.file))
 
@@ -243,12 +244,14 @@ def _page_metadata(folder: Path, study: dict[str, Any], file: Path) -> dict[str,
     return {"configuration": text, "commands": commands, "about": {"seed": study.get("seed")}}
 
 
-class _StoredBound:
-    def __init__(self, values: list[float | None]):
-        self._values = [float("nan") if value is None else value for value in values]
+def _stored_bound(values: list[float | None]) -> Bound:
+    """Return the bound with the stored values; it is unknown if their number is not that of the rounds."""
+    numbers = np.array([np.nan if value is None else value for value in values])
 
-    def at_rounds(self, rounds: Any) -> list[float]:
-        return self._values if len(self._values) == len(rounds) else [float("nan")] * len(rounds)
+    def curve(bound: Bound, rounds: np.ndarray) -> np.ndarray:
+        return numbers if len(numbers) == len(rounds) else np.full(len(rounds), np.nan)
+
+    return Bound(numbers, curve)
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxonline.bounds.theorem import Bound
 from jaxonline.learners import Constant, InverseSqrt
 from jaxonline.results import Result
 from jaxonline.results.quantities import label_of
@@ -126,14 +127,14 @@ def _table(result: Result, title: str, quantity: str, bounds: dict[str, float], 
 
 def bound_curve(bound: Any, step: Any, rounds: np.ndarray) -> np.ndarray:
     """Return a regret bound at each round; NaN if unknown, NaN or inf if the theorem does not cover the step."""
-    if hasattr(bound, "inverse_sqrt_step") and isinstance(step, InverseSqrt):
-        return np.asarray(bound.inverse_sqrt_step(float(np.asarray(step.eta)), rounds), float)
-    if hasattr(bound, "constant_step") and isinstance(step, Constant):
-        return np.asarray(bound.constant_step(float(np.asarray(step.value)), rounds), float)
-    if hasattr(bound, "at_rounds"):
-        return np.asarray(bound.at_rounds(rounds), float)
+    steps = bound.steps if isinstance(bound, Bound) else ()
+    if "eta" in steps and isinstance(step, InverseSqrt):
+        return np.asarray(bound.at_rounds(rounds, eta=float(np.asarray(step.eta))))
+    if "step_size" in steps and isinstance(step, Constant):
+        return np.asarray(bound.at_rounds(rounds, step_size=float(np.asarray(step.value))))
+    if isinstance(bound, Bound) and bound.curve is not None and not steps:
+        return np.asarray(bound.at_rounds(rounds))
     curve = np.full(len(rounds), np.nan)
-    if hasattr(bound, "constant_step") and step is not None:  # the theorem is for constant steps
-        return curve
-    curve[-1] = float(np.asarray(getattr(bound, "value", bound)))
+    if "step_size" not in steps or step is None:  # otherwise the theorem is for other steps
+        curve[-1] = float(bound)
     return curve

@@ -56,7 +56,7 @@ def interval(values: np.ndarray, comparisons: int = 1) -> tuple[float, float]:
 def test_bounds_have_values_computed_by_hand():
     assert float(bounds.explore_then_commit([0, 0.5], 20, 1000)) == pytest.approx(10 + 480 * math.exp(-5))
     assert float(bounds.explore_then_commit([0, 1.0], 4, 10, std=1.0)) == pytest.approx(4 + 2 * math.exp(-1))
-    assert bounds.ucb1([0.0, 0.5, 0.25], [1.0, math.e]).tolist() == pytest.approx(
+    assert bounds.ucb1([0.0, 0.5, 0.25], [1.0, math.e]).value.tolist() == pytest.approx(
         [0.75 * (1 + math.pi**2 / 3), 48 + 0.75 * (1 + math.pi**2 / 3)]
     )
     divergence = 0.9 * math.log(0.9 / 0.8) + 0.1 * math.log(0.1 / 0.2), 0.9 * math.log(9) + 0.1 * math.log(1 / 9)

@@ -102,8 +102,8 @@ def test_gradient_descent_is_below_its_bound_and_reaches_half_of_it(x64):
         regret = linear_regret(lambda g, step=step: GradientLearner(g, step, radius=1.0), gradients)[0]
         assert half.value / 20 < regret <= (bound.value if step == bound.step_size else half.value)
     zinkevich = (2.0**2 / (2 * 0.3) + 0.3) * np.sqrt([1.0, 200.0])  # (D^2 / (2 eta) + eta G) sqrt(T)
-    np.testing.assert_allclose(bound.inverse_sqrt_step(0.3, [1, 200]), zinkevich, rtol=1e-14)
-    np.testing.assert_allclose(half.inverse_sqrt_step(0.3, [1, 200]), zinkevich, rtol=1e-14)
+    np.testing.assert_allclose(bound.at_rounds([1, 200], eta=0.3), zinkevich, rtol=1e-14)
+    np.testing.assert_allclose(half.at_rounds([1, 200], eta=0.3), zinkevich, rtol=1e-14)
     constant = np.tile([[0.6, 0.8, 0.0]], (200, 1))
     regret = linear_regret(lambda g: GradientLearner(g, half.step_size, radius=1.0), constant)[0]
     assert 0.5 * half.value < regret <= half.value
@@ -164,9 +164,9 @@ def test_exponentiated_gradient_with_decreasing_steps_has_linear_regret(x64):
             losses = np.where(np.arange(n_rounds)[:, None] < 0.3 * n_rounds, [[0.0, 1.0]], [[1.0, 0.0]])
             regrets[step, n_rounds] = linear_regret(lambda g, step=step: ExponentiatedGradient(g, step), losses)[1]
     constant, falling = ([regrets[step, T] for T in (250, 1000)] for step, _ in list(regrets)[::2])
-    assert np.all(constant <= bound.constant_step(bound.step_size, [250, 1000]))
+    assert np.all(constant <= bound.at_rounds([250, 1000]))
     assert falling[1] > 3.9 * falling[0] > 3.9 * 95
-    assert np.isinf(bound.inverse_sqrt_step(0.8, [250, 1000])).all()
+    assert np.isinf(bound.at_rounds([250, 1000], eta=0.8)).all()
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -138,9 +138,10 @@ def test_regret_is_below_the_bound_with_the_gradients_of_the_run(x64):
 
 def test_bound_of_mirror_descent_has_that_of_exponentiated_gradient_as_a_case():
     ours = bounds.mirror_descent(Entropy().divergence(np.array([0.0, 1.0, 0.0])), 2.0, 50)
-    assert ours[:2] == pytest.approx(bounds.exponentiated_gradient(3, 2.0, 50)[:2])
+    theirs = bounds.exponentiated_gradient(3, 2.0, 50)
+    assert (ours.value, ours.step_size) == pytest.approx((theirs.value, theirs.step_size))
     assert ours.value == pytest.approx(2 * np.sqrt(2 * np.log(3) * 50))
-    np.testing.assert_allclose(ours.constant_step(0.1, [50]), np.log(3) / 0.1 + 0.1 * 4 * 50 / 2)
+    np.testing.assert_allclose(ours.at_rounds([50], step_size=0.1), np.log(3) / 0.1 + 0.1 * 4 * 50 / 2)
     assert LogBarrier().divergence(np.array([1.0, 0.0])) == np.inf
     assert LogBarrier().divergence(np.full(3, 1 / 3)) == pytest.approx(0, abs=1e-12)
 

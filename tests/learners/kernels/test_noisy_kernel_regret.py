@@ -125,7 +125,7 @@ def check_regret(kernel, loss, learner, bound, y, feedback):
     best = RKHSBall(MAPS[kernel].kernel, RADIUS, LOSSES[loss][0]).best_losses(X, y, ROUNDS)
     losses = np.cumsum(value(np.asarray(y_hat, float), y), axis=1)[:, ROUNDS - 1]
     mean, error = losses.mean(axis=0) - best, losses.std(axis=0, ddof=1) / np.sqrt(RUNS)
-    limits = bound.constant_step(bound.step_size, ROUNDS)
+    limits = bound.at_rounds(ROUNDS)
     still = np.cumsum(value(0.0, y))[ROUNDS - 1] - best
     assert (mean + MARGIN * error <= limits).all(), (mean, error, limits)
     assert (mean - MARGIN * error)[-1] > 0, "there is something to learn"
