@@ -40,7 +40,6 @@ from jaxonline.learners.bandits.thompson import GaussianThompson as GaussianThom
 from jaxonline.learners.experts.advice import Aggregating as Aggregating
 from jaxonline.learners.experts.advice import Halving as Halving
 from jaxonline.learners.experts.advice import OverAdvice as OverAdvice
-from jaxonline.learners.experts.advice import ThresholdAdvice as ThresholdAdvice
 from jaxonline.learners.experts.advice import Truncated as Truncated
 from jaxonline.learners.experts.advice import WeightedMajority as WeightedMajority
 from jaxonline.learners.experts.combiners import BOA as BOA

@@ -33,12 +33,6 @@ def check_range(low: ArrayLike, high: ArrayLike) -> None:
         raise ArgumentError("high", f"must be above low (got low={least:g} and high={most:g})")
 
 
-def range_width(low: float, high: float) -> float:
-    """Return the width high - low of a range; raise a ValueError if the width is not above 0."""
-    check_range(low, high)
-    return float(high - low)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Base classes of learners whose outcomes are vectors with one entry for each expert or arm.
 
@@ -55,14 +49,6 @@ def check_prescribed_number(name: str, prescribed: int | None, number: int) -> N
     """Check that the game has the number of experts or arms for which a rate was chosen; None for any number."""
     if prescribed not in (None, number):
         raise ArgumentError(name, f"must be {number}, the number of experts or arms in this game (got {prescribed})")
-
-
-class SumsLearner(Learner):
-    """Base class of learners with compensated sums [K] as state; a subclass implements `predict` and `update`."""
-
-    def init(self, key: Key[Array, ""] | None, specs: Specs) -> Compensated:
-        """Return zeros, one for each entry of the outcome; raise a ValueError if outcomes are not vectors."""
-        return zero_sums(vector_length("outcomes", specs.outcome), specs.outcome.dtype)
 
 
 class CombinerLearner(Learner):

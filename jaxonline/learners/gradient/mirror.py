@@ -239,38 +239,9 @@ class MirrorState(NamedTuple):
     optimizer: PyTree
 
 
-class MirrorDescent(EstimatorLearner):
-    """Base class of learners that predict <w, x> with the point w of a mirror map: all but `predict`."""
-
-    estimator: Any
-    step_size: Any
-    optimizer: Any
-
-    def get_map(self) -> MirrorMap:
-        """Return the mirror map."""
-        raise NotImplementedError
-
-    def init(self, key: Key[Array, ""] | None, specs: Specs) -> MirrorState:
-        """Return the point where R is smallest; instances must be vectors."""
-        theta = self.get_map().start(zeros_like_vector(self, specs.instance))
-        return MirrorState(theta, jnp.int32(0), self.optimizer.init(theta))
-
-    def update(self, key: Key[Array, ""], state: MirrorState, oracle: Any) -> tuple[MirrorState, tuple[()]]:
-        """Subtract step g from theta, g the gradient at w."""
-        t, mirror_map = state.t + 1, self.get_map()
-        g = mirror_map.gradient(self.estimator(key, self.w(state), oracle))
-        direction, optimizer_state = self.optimizer.update(g, state.optimizer, state.theta)
-        theta = state.theta + self.step_size(t, g.dtype) * direction
-        return MirrorState(mirror_map.shift(theta), t, optimizer_state), ()
-
-    def w(self, state: MirrorState) -> Float[Array, "d"]:
-        """Return the weights w."""
-        return self.get_map().point(state.theta)
-
-
 @cites("nemirovski1983problem", "beck2003mirror", "shalevshwartz2012online")
 @struct
-class MirrorLearner(MirrorDescent):
+class MirrorLearner(EstimatorLearner):
     """Mirror descent: predict <w, x> with the w that minimises R(w) + the sum of step <g, w> over the rounds so far.
 
     The mirror map has the regularizer R and its set: `Entropy()` (exponentiated gradient), `PNorm(p)` (p = 2 is
@@ -299,13 +270,26 @@ class MirrorLearner(MirrorDescent):
     mirror_map: AnyMirrorMap
     optimizer: Optimizer = static(default=SGD)
 
-    def get_map(self) -> MirrorMap:
-        """Return the mirror map."""
-        return self.mirror_map
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> MirrorState:
+        """Return the point where R is smallest; instances must be vectors."""
+        theta = self.mirror_map.start(zeros_like_vector(self, specs.instance))
+        return MirrorState(theta, jnp.int32(0), self.optimizer.init(theta))
 
     def predict(self, key: Key[Array, ""] | None, state: MirrorState, x: Float[Array, "d"]) -> Float[Array, ""]:
         """Predict <w, x>."""
         return self.w(state) @ x
+
+    def update(self, key: Key[Array, ""], state: MirrorState, oracle: Any) -> tuple[MirrorState, tuple[()]]:
+        """Subtract step g from theta, g the gradient at w."""
+        t = state.t + 1
+        g = self.mirror_map.gradient(self.estimator(key, self.w(state), oracle))
+        direction, optimizer_state = self.optimizer.update(g, state.optimizer, state.theta)
+        theta = state.theta + self.step_size(t, g.dtype) * direction
+        return MirrorState(self.mirror_map.shift(theta), t, optimizer_state), ()
+
+    def w(self, state: MirrorState) -> Float[Array, "d"]:
+        """Return the weights w."""
+        return self.mirror_map.point(state.theta)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -313,8 +297,14 @@ class MirrorLearner(MirrorDescent):
 
 
 @cites("kivinen1997exponentiated", "nemirovski1983problem", "beck2003mirror", "shalevshwartz2012online")
-@struct
-class ExponentiatedGradient(MirrorDescent):
+@validate_arguments
+def ExponentiatedGradient(
+    estimator: AnyEstimator,
+    step_size: StepSize,
+    scale: Positive = 1.0,
+    signed: bool = False,
+    optimizer: Optimizer = SGD,
+) -> MirrorLearner:
     """Exponentiated gradient: predict <w, x> with w on the simplex, w_i <- w_i exp(-step g_i) / sum; EG+- if `signed`.
 
     The weights are `scale` times a point of the simplex. If `signed`, the weights are the differences between the two
@@ -340,17 +330,4 @@ class ExponentiatedGradient(MirrorDescent):
         >>> [f"{weight:.2f}" for weight in learner.w(state)]
         ['0.99', '0.01']
     """
-
-    estimator: AnyEstimator
-    step_size: StepSize
-    scale: Positive = 1.0
-    signed: bool = static(default=False)
-    optimizer: Optimizer = static(default=SGD)
-
-    def get_map(self) -> Entropy:
-        """Return the entropy."""
-        return Entropy(self.scale, self.signed)
-
-    def predict(self, key: Key[Array, ""] | None, state: MirrorState, x: Float[Array, "d"]) -> Float[Array, ""]:
-        """Predict <w, x>."""
-        return self.w(state) @ x
+    return MirrorLearner(estimator, step_size, Entropy(scale, signed), optimizer)
