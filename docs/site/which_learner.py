@@ -74,7 +74,7 @@ GROUPS = (
         Row("GradientLearner", "projected_gradient", "", "FullGradient"), Row("VAW", "vaw"),
         Row("OnlineNewtonStep", "online_newton_step"), Row("AdaGrad", "adagrad"),
         Row("MirrorLearner", "mirror_descent"), Row("ExponentiatedGradient", "exponentiated_gradient"),
-        Row("KernelGradient"), Row("MultiKernel", "vaw_ewa"), Row("Raker"), Row("OMKLGF"),
+        Row("KernelGradient"), Row("MultiKernel", "vaw_ewa"), Row("Raker"),
     )),
     Group("Classification", ("FullInformation",), (
         Row("Perceptron", "perceptron"), Row("PNormPerceptron", "p_norm_perceptron"), Row("Winnow", "winnow"),

@@ -69,7 +69,6 @@ from jaxonline.learners.gradient.mirror import LogBarrier as LogBarrier
 from jaxonline.learners.gradient.mirror import MirrorLearner as MirrorLearner
 from jaxonline.learners.gradient.mirror import MirrorMap as MirrorMap
 from jaxonline.learners.gradient.mirror import PNorm as PNorm
-from jaxonline.learners.kernels.dictionaries import OMKLGF as OMKLGF
 from jaxonline.learners.kernels.dictionaries import MultiKernel as MultiKernel
 from jaxonline.learners.kernels.dictionaries import Raker as Raker
 from jaxonline.learners.kernels.expansion import Storage as Storage
@@ -81,9 +80,9 @@ from jaxonline.learners.linear.classifiers import Perceptron as Perceptron
 from jaxonline.learners.linear.classifiers import PNormPerceptron as PNormPerceptron
 from jaxonline.learners.linear.classifiers import Winnow as Winnow
 from jaxonline.learners.linear.vaw import VAW as VAW
-from jaxonline.learners.wrappers.delay import BOLD as BOLD
-from jaxonline.learners.wrappers.delay import UpdateOnArrival as UpdateOnArrival
-from jaxonline.learners.wrappers.doubling import Doubling as Doubling
-from jaxonline.learners.wrappers.held_out import HeldOutRisk as HeldOutRisk
-from jaxonline.learners.wrappers.held_out import held_out_risk as held_out_risk
-from jaxonline.learners.wrappers.with_features import WithFeatures as WithFeatures
+from jaxonline.learners.wrappers import BOLD as BOLD
+from jaxonline.learners.wrappers import Doubling as Doubling
+from jaxonline.learners.wrappers import HeldOutRisk as HeldOutRisk
+from jaxonline.learners.wrappers import UpdateOnArrival as UpdateOnArrival
+from jaxonline.learners.wrappers import WithFeatures as WithFeatures
+from jaxonline.learners.wrappers import held_out_risk as held_out_risk

@@ -57,7 +57,7 @@ def on_features(entry: Entry) -> bool:
 WRAPPERS = {
     "Doubling": Wrapper(lambda learner: Doubling(lambda n_rounds: learner), lambda entry: True),
     "WithFeatures": Wrapper(lambda learner: WithFeatures(learner, Same()), on_features),
-    "Truncated": Wrapper(lambda learner: Truncated(learner, -9.0, 9.0), on_advice, {"label_range": (-9.0, 9.0)}),
+    "Truncated": Wrapper(lambda learner: Truncated(learner, -9.0, 9.0), on_advice),
     "MultiKernel": Wrapper(lambda learner: MultiKernel(DICTIONARY, learner, VAW), on_any_advice),
 }  # fmt: skip
 PAIRS = [(wrapper, name) for wrapper in WRAPPERS for name in LEARNERS if WRAPPERS[wrapper].holds(LEARNERS[name]())]

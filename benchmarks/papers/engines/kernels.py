@@ -21,7 +21,7 @@ from jaxonline.estimators.fourier import AnyFeatures
 from jaxonline.feedback import FullOracle
 from jaxonline.game.keys import INIT, PREDICT, UPDATE, part_key
 from jaxonline.game.roles import Specs
-from jaxonline.learners.experts.advice import Truncated, as_learner
+from jaxonline.learners.experts.advice import OverAdvice, Truncated, as_learner
 from jaxonline.learners.linear.vaw import VAW, absorb, initial_state
 from jaxonline.numerics.elementwise import exact_products
 from jaxonline.parameters import check
@@ -237,8 +237,8 @@ def aggregate(
 
     Raises:
         ValueError: shapes do not match, entries are not finite, targets are outside the combiner's declared range,
-            `loss` is given for a learner, or float64 is disabled in JAX.
-        TypeError: `combiner` is neither a combiner nor a learner.
+            or float64 is disabled in JAX.
+        TypeError: `combiner` is neither a combiner nor a learner, or `loss` is given for a learner.
 
     Example:
         >>> import jax, numpy as np
@@ -249,7 +249,7 @@ def aggregate(
         >>> np.round(result.predictions[:3], 3).tolist(), bool(np.asarray(result.weights)[1] > 0.999)
         ([0.5, 0.622, 0.731], True)
     """
-    learner = as_learner(combiner, loss)
+    learner = as_learner(combiner) if loss is None else OverAdvice(combiner, loss)
     experts, targets = check.rows("experts", experts, "targets", targets)
     of_dtype = cast_to(dtype, experts=experts, targets=targets)
     _check_labels(learner, np.asarray(targets))
@@ -258,7 +258,7 @@ def aggregate(
 
 def _check_labels(learner: Any, targets: np.ndarray) -> None:
     """Check targets against the range that a learner declares, if any."""
-    low, high = (check.concrete_array(end) for end in learner.label_range or (None, None))
+    low, high = (check.concrete_array(getattr(learner, end, None)) for end in ("low", "high"))
     if low is None or high is None:
         return
     outside = np.flatnonzero((targets < low) | (targets > high))

@@ -21,6 +21,7 @@ from jaxonline.learners.experts.weights import (
     zero_sums,
 )
 from jaxonline.losses import Squared
+from jaxonline.losses.base import AnyLoss
 from jaxonline.numerics.elementwise import Compensated
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
@@ -34,15 +35,6 @@ from jaxonline.parameters.types import Component, Convert, Interval, Number, Pos
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Prediction with expert advice: Cesa-Bianchi and Lugosi (2006), chapter 2.
-
-
-def _require_loss(loss: Any, name: str) -> Any:
-    good = callable(loss) and not any(callable(leaf) for leaf in jax.tree.leaves(loss))
-    return check.instance(name, loss, good, "a loss (jaxonline.losses) or a jax.tree_util.Partial")
-
-
-AnyLoss = Annotated[Any, Component("loss"), Convert(_require_loss)]
-"""A loss of predictions: a function that is a pytree of numbers."""
 
 
 @cites("cesabianchi2006prediction")
@@ -86,22 +78,14 @@ class OverAdvice(Learner):
         return self.combiner.weights(state)
 
 
-def as_learner(combiner_or_learner: Any, loss: Any = None, name: str = "combiner") -> Any:
-    """Return a learner as it is (ValueError if `loss` is given), a combiner as `OverAdvice`; else raise TypeError."""
-    if isinstance(combiner_or_learner, Learner):
-        if loss is not None:
-            kind = type(combiner_or_learner).__name__
-            raise ArgumentError(
-                "loss", f"must be left out for a learner with its own, {kind} (got {check.quote(loss)})"
-            )
-        return combiner_or_learner
-    require_combiner(combiner_or_learner, name, "a combiner (init, weights, update), or a learner over advice")
-    return OverAdvice(combiner_or_learner, Squared() if loss is None else loss)
+def as_learner(value: Any, name: str = "combiner") -> Any:
+    """Return a learner as it is, and a combiner as `OverAdvice`; raise a TypeError for any other object."""
+    if isinstance(value, Learner):
+        return value
+    return OverAdvice(require_combiner(value, name, "a combiner (init, weights, update), or a learner over advice"))
 
 
-LearnerOverAdvice = Annotated[
-    Any, Component("learner", "combiner"), Convert(lambda value, name: as_learner(value, name=name))
-]
+LearnerOverAdvice = Annotated[Any, Component("learner", "combiner"), Convert(as_learner)]
 """A learner over advice, or a combiner, which becomes `OverAdvice` with the squared loss."""
 
 
@@ -137,11 +121,6 @@ class Truncated(LearnerWrapper):
 
     def __post_init__(self) -> None:
         check_range(self.low, self.high)
-
-    @property
-    def label_range(self) -> tuple[Any, Any]:
-        """The range of labels [low, high]."""
-        return self.low, self.high
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:
         """Return the state of the learner."""
@@ -207,11 +186,6 @@ class Aggregating(Learner):
         elif self.eta is None:
             problem = f"must be given for {type(self.loss).__name__} (got None); pass a rate for which it is mixable"
             raise ArgumentError("eta", problem)
-
-    @property
-    def label_range(self) -> tuple[ArrayLike, ArrayLike] | None:
-        """The range of the labels."""
-        return (self.low, self.high)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Compensated:
         """Return zero losses, one for each entry of the instance; raise a ValueError if instances are not vectors."""

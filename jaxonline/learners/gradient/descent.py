@@ -14,7 +14,6 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key
 from jaxonline import random
 from jaxonline.estimators.gradients import AnyEstimator, check_estimator
 from jaxonline.game.roles import Feedback, Learner, Specs
-from jaxonline.learners.checks import zeros_like_vector
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.closures import build_cached, intern_functions
@@ -170,7 +169,14 @@ Optimizer = Annotated[Any, Component("optimizer"), Convert(as_optimizer)]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What all learners that step with an estimated gradient declare.
+# What learners of vectors check, and what learners that step with an estimated gradient declare.
+
+
+def zeros_like_vector(learner: Any, spec: jax.ShapeDtypeStruct, argument: str = "instance") -> Float[Array, "d"]:
+    """Return zeros of the shape and dtype `spec`, or raise a ValueError if the shape is no vector's shape."""
+    if len(spec.shape) != 1:
+        raise ArgumentError(argument, f"must be a vector for {type(learner).__name__} (got shape {spec.shape})")
+    return jnp.zeros(spec.shape, spec.dtype)
 
 
 class EstimatorLearner(Learner):

@@ -1,6 +1,6 @@
 """Mirror descent and its maps, with exponentiated gradient."""
 
-from typing import Annotated, Any, NamedTuple, Protocol, runtime_checkable
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -10,9 +10,8 @@ from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.estimators.gradients import AnyEstimator
 from jaxonline.game.roles import Specs
-from jaxonline.learners.checks import zeros_like_vector
 from jaxonline.learners.experts.weights import softmax_weights
-from jaxonline.learners.gradient.descent import EstimatorLearner, Optimizer, StepSize
+from jaxonline.learners.gradient.descent import EstimatorLearner, Optimizer, StepSize, zeros_like_vector
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
@@ -28,38 +27,40 @@ from jaxonline.parameters.types import Component, Convert, Ge, Number, Positive,
 NEWTON_ITERATIONS = 30  # for the sum of the weights; they converge quadratically from below
 
 
-@runtime_checkable
-class MirrorMap(Protocol):
-    """A regularizer R on a set, by the map from theta to the point of the set, and by the norms of its theorem."""
+class MirrorMap:
+    """Base class of mirror maps: a regularizer R on a set, the point of the set for theta, and the theorem's norms.
+
+    A subclass implements `point`, and `divergence` and `dual_norm` for the bound.
+    """
 
     def start(self, zeros: Float[Array, "d"]) -> Float[Array, "n"]:
-        """Return theta before round 1; d is the length of an instance."""
-        ...
+        """Return theta before round 1; by default zeros [d], where d is the length of an instance."""
+        return zeros
 
     def gradient(self, g: Float[Array, "d"]) -> Float[Array, "n"]:
-        """Return the gradient in the variables of theta, for a gradient g in w."""
-        ...
+        """Return the gradient in the variables of theta, for a gradient g in w; by default g."""
+        return g
 
     def shift(self, theta: Float[Array, "n"]) -> Float[Array, "n"]:
-        """Return theta up to a change that moves no point, so that theta stays bounded."""
-        ...
+        """Return theta up to a change that moves no point, so that theta stays bounded; by default unchanged."""
+        return theta
 
     def point(self, theta: Float[Array, "n"]) -> Float[Array, "d"]:
         """Return the point w of the set."""
-        ...
+        raise NotImplementedError
 
     def divergence(self, u: Float[np.ndarray, "d"]) -> float:
         """Return R(u) - min R, or an upper bound."""
-        ...
+        raise NotImplementedError
 
     def dual_norm(self, g: Float[np.ndarray, "... d"]) -> Float[np.ndarray, "..."]:
         """Return the dual norm of gradients in w."""
-        ...
+        raise NotImplementedError
 
 
 @cites("kivinen1997exponentiated", "shalevshwartz2012online")
 @struct
-class Entropy:
+class Entropy(MirrorMap):
     """Entropy R(w) = sum w ln w on the simplex: exponentiated gradient. The dual norm is scale |g|_inf.
 
     Args:
@@ -108,7 +109,7 @@ class Entropy:
 
 @cites("grove2001general", "gentile2003robustness", "shalevshwartz2012online")
 @struct
-class PNorm:
+class PNorm(MirrorMap):
     """The p-norm map: R(w) = (p - 1) |w|_q^2 / 2 on R^d, 1/p + 1/q = 1. The dual norm is |g|_p.
 
     With p = 2 the map is the identity, that is gradient descent without a projection. With p = 2 ln d the bound is
@@ -126,18 +127,6 @@ class PNorm:
 
     p: Annotated[Number, Ge(2)]
 
-    def start(self, zeros: Float[Array, "d"]) -> Float[Array, "d"]:
-        """Return zeros."""
-        return zeros
-
-    def gradient(self, g: Float[Array, "d"]) -> Float[Array, "d"]:
-        """Return g."""
-        return g
-
-    def shift(self, theta: Float[Array, "d"]) -> Float[Array, "d"]:
-        """Return theta."""
-        return theta
-
     def point(self, theta: Float[Array, "d"]) -> Float[Array, "d"]:
         """Return the gradient of |theta|_p^2 / (2 (p - 1))."""
         return p_norm_link(theta, self.p) / (jnp.asarray(self.p, theta.dtype) - 1.0)
@@ -153,7 +142,7 @@ class PNorm:
 
 
 @struct
-class LogBarrier:
+class LogBarrier(MirrorMap):
     """Logarithmic barrier R(w) = -sum ln w on the simplex: w_i = 1 / (c - theta_i). The dual norm is |g|_inf.
 
     Weights fall as 1/t in place of exponentially, so a weight recovers soon after its losses end. R is infinite on the
@@ -166,14 +155,6 @@ class LogBarrier:
         >>> [round(float(weight), 4) for weight in LogBarrier().point(jnp.array([0.0, -1.5]))]
         [0.6667, 0.3333]
     """
-
-    def start(self, zeros: Float[Array, "d"]) -> Float[Array, "d"]:
-        """Return zeros, for equal weights."""
-        return zeros
-
-    def gradient(self, g: Float[Array, "d"]) -> Float[Array, "d"]:
-        """Return g."""
-        return g
 
     def shift(self, theta: Float[Array, "d"]) -> Float[Array, "d"]:
         """Return theta with the largest entry 0."""

@@ -26,7 +26,7 @@ from jaxonline.learners import (
     PNorm,
     WithFeatures,
 )
-from jaxonline.learners.wrappers.with_features import FeaturedOracle
+from jaxonline.learners.wrappers import FeaturedOracle
 from jaxonline.parameters.struct import replace
 
 ROUNDS, STEP = 10, InverseSqrt(0.3)
