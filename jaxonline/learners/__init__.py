@@ -1,13 +1,12 @@
-"""Learners: each file implements the algorithm of a paper.
+"""Learners: each file implements a family of algorithms.
 
-`gradient`: gradient descent, with `step_sizes`, mirror descent (`mirror_descent`, `mirror_maps`), and
-`gradient_bandit`, which observes only the loss of the move. `linear`: classifiers, and `vaw`, the forecaster for the
-squared loss. `kernels`: kernel gradient descent, many kernels (`multikernel`, `raker`, `omkl_gf`), and noisy instances
-(`noisy_kernel`, `surrogate_kernel`). `experts`: combiners, learners built on them (such as `over_advice` and `hedge`),
-`aggregating`, and votes (`halving`, `weighted_majority`). `bandits`: learners that observe the loss of one arm (`exp4`,
-`lin_ucb` and `lin_thompson` also see contexts), the losses of a set of arms (`cucb`), or the winner of a pair (`rucb`).
-`attributes`: learners that observe a few attributes of each instance. `wrappers`: learners for an unknown horizon
-(`doubling`) or with feature maps (`with_features`), and the risk of all hypotheses on held-out rows (`held_out`).
+`gradient`: gradient descent, AdaGrad, online Newton steps, and descent from the loss of the move only (`descent`), and
+mirror descent (`mirror`). `linear`: classifiers, and `vaw`, the forecaster for the squared loss. `kernels`: kernel
+gradient descent (`supports`), many kernels (`dictionaries`), and noisy instances (`noisy`). `experts`: combiners,
+learners built on them (`hedge`), and learners that follow advice or vote (`advice`). `bandits`: learners that observe
+the loss of one arm (`contextual` and EXP4 also see contexts), the losses of a set of arms, or the winner of a pair
+(`sets_and_duels`). `attributes`: learners that observe a few attributes of each instance. `wrappers`: learners for
+delayed feedback, for an unknown horizon or with feature maps, and the risk of all hypotheses on held-out rows.
 """
 
 from jaxonline.learners.attributes import Baseline as Baseline

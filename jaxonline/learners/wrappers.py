@@ -143,9 +143,8 @@ class BOLD(LearnerWrapper):
     def check_feedback(self, feedback: Feedback) -> None:
         """Check the delay, and that the base learner accepts the feedback."""
         if feedback.max_delay > self.max_delay:
-            raise ArgumentError(
-                "max_delay", f"must be at least the feedback's, {feedback.max_delay} (got {self.max_delay})"
-            )
+            problem = f"must be at least the feedback's, {feedback.max_delay} (got {self.max_delay})"
+            raise ArgumentError("max_delay", problem)
         super().check_feedback(feedback)
 
     def init(self, key: Key[Array, ""], specs: Specs) -> BOLDState:

@@ -42,13 +42,26 @@ class Recommendation(NamedTuple):
     recommendation: Int[Array, ""]
 
 
+class BestArmLearner(Learner):
+    """Base class of learners that pull the active arms in turn; a subclass implements `update`, which drops arms."""
+
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> ActiveArms:
+        """Return the state in which all arms are active."""
+        tally = Tally.empty(specs)
+        return ActiveArms(tally, jnp.ones(len(tally.pulls), bool))
+
+    def predict(self, key: Key[Array, ""] | None, state: ActiveArms, x: Any) -> Int[Array, ""]:
+        """Return the active arm with the fewest pulls."""
+        return state.tally.fewest_pulls(state.active)
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Sequential halving: Karnin, Koren and Somekh (2013), Algorithm 3, with losses in place of rewards.
 
 
 @cites("karnin2013almost")
 @struct
-class SequentialHalving(Learner):
+class SequentialHalving(BestArmLearner):
     """Identifies the best arm with a fixed number of pulls, and stops (sequential halving).
 
     There are ceil(log2 K) phases. In a phase with s arms each arm is pulled floor(budget / (s ceil(log2 K))) times, and
@@ -73,16 +86,12 @@ class SequentialHalving(Learner):
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> ActiveArms:
         """Return the state in which all arms are active."""
-        tally = Tally.empty(specs)
-        n_arms = len(tally.pulls)
+        state = super().init(key, specs)
+        n_arms = len(state.active)
         if self.budget < n_arms * n_phases(n_arms):
             needed = f"must be at least {n_arms * n_phases(n_arms)} pulls for {n_arms} arms"
             raise ArgumentError("budget", f"{needed} (got {self.budget})")
-        return ActiveArms(tally, jnp.ones(n_arms, bool))
-
-    def predict(self, key: Key[Array, ""] | None, state: ActiveArms, x: Any) -> Int[Array, ""]:
-        """Return the active arm with the fewest pulls in this phase."""
-        return state.tally.fewest_pulls(state.active)
+        return state
 
     def update(self, key: Key[Array, ""] | None, state: ActiveArms, oracle: Any) -> tuple[ActiveArms, Recommendation]:
         """Add the pull to the tally; at the end of a phase, keep the better half of the arms and reset the tally."""
@@ -115,7 +124,7 @@ def _ranks(values: Float[Array, "K"]) -> Int[Array, "K"]:
 
 @cites("evendar2006action")
 @struct
-class SuccessiveElimination(Learner):
+class SuccessiveElimination(BestArmLearner):
     """Identifies the best arm with probability at least 1 - delta, and stops (successive elimination).
 
     The learner pulls every active arm once in turn. After n pulls of each, the learner drops an arm whose mean loss
@@ -138,15 +147,6 @@ class SuccessiveElimination(Learner):
     delta: Annotated[Number, Interval(gt=0, lt=1)]
 
     loss_range = (0.0, 1.0)
-
-    def init(self, key: Key[Array, ""] | None, specs: Specs) -> ActiveArms:
-        """Return the state in which all arms are active."""
-        tally = Tally.empty(specs)
-        return ActiveArms(tally, jnp.ones(len(tally.pulls), bool))
-
-    def predict(self, key: Key[Array, ""] | None, state: ActiveArms, x: Any) -> Int[Array, ""]:
-        """Return the active arm with the fewest pulls."""
-        return state.tally.fewest_pulls(state.active)
 
     def update(self, key: Key[Array, ""] | None, state: ActiveArms, oracle: Any) -> tuple[ActiveArms, Recommendation]:
         """Add the pull; after a pull of the last active arm, drop the arms worse than the best arm by 2 a(n)."""

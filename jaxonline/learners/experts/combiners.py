@@ -17,7 +17,7 @@ from jaxonline.learners.experts.weights import (
     check_range,
     divide_by_sum,
     excess,
-    nan_outside_unit,
+    nan_outside,
     require_combiner,
     softmax_weights,
     vector_length,
@@ -418,7 +418,7 @@ class FollowThePerturbedLeader(Learner):
 
     def update(self, key: Key[Array, ""] | None, state: Compensated, oracle: Any) -> tuple[Compensated, tuple[()]]:
         """Add the losses to L."""
-        return add_losses(state, nan_outside_unit(oracle.y)), ()
+        return add_losses(state, nan_outside(oracle.y, 0.0, 1.0)), ()
 
 
 # ---------------------------------------------------------------------------------------------------------------------

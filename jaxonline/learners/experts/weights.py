@@ -16,14 +16,9 @@ from jaxonline.parameters.types import Component, Convert, PyTree
 # Ranges of labels and losses that a learner assumes.
 
 
-def nan_outside(y: Array, low: Array, high: Array) -> Array:
+def nan_outside(y: Array, low: ArrayLike, high: ArrayLike) -> Array:
     """Return `y`, with NaN for values outside [low, high]."""
     return jnp.where((y >= low) & (y <= high), y, jnp.nan)
-
-
-def nan_outside_unit(losses: Array) -> Array:
-    """Return the losses, with NaN for values outside [0, 1]."""
-    return nan_outside(losses, jnp.zeros((), losses.dtype), jnp.ones((), losses.dtype))
 
 
 def check_range(low: ArrayLike, high: ArrayLike) -> None:
@@ -52,7 +47,7 @@ def check_prescribed_number(name: str, prescribed: int | None, number: int) -> N
 
 
 class CombinerLearner(Learner):
-    """Base of a learner that passes losses or estimates to a combiner; a subclass implements `predict` and `update`."""
+    """Base of a learner that passes losses or estimates to a combiner; a subclass implements `update`."""
 
     combiner: Any
 
@@ -64,6 +59,10 @@ class CombinerLearner(Learner):
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:
         """Return the combiner's state for vectors of losses; raise a ValueError if outcomes are not vectors."""
         return self.combiner.init(vector_length("outcomes", specs.outcome), specs.outcome.dtype)
+
+    def predict(self, key: Key[Array, ""] | None, state: PyTree, x: Any) -> Any:
+        """Return the weights of the experts."""
+        return self.weights(state)
 
     def weights(self, state: PyTree) -> Float[Array, "K"]:
         """Return the combiner's weights of the next round."""

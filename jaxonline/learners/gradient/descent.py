@@ -112,10 +112,8 @@ class Schedule:
             with jax.numpy_dtype_promotion("standard"):  # optax divides counts by floats
                 step = jax.eval_shape(self.schedule, jax.ShapeDtypeStruct((), jnp.int32))
         except (TypeError, ValueError) as error:
-            shown = check.quote(self.schedule)
-            raise ArgumentTypeError(
-                "schedule", f"must be a function of the step count alone (got {shown}); {error}"
-            ) from error
+            problem = f"must be a function of the step count alone (got {check.quote(self.schedule)}); {error}"
+            raise ArgumentTypeError("schedule", problem) from error
         if getattr(step, "shape", None) != ():
             raise ArgumentTypeError("schedule", f"must return a number (got the shape {getattr(step, 'shape', None)})")
         set_field(self, "schedule", intern_functions(self.schedule))
@@ -199,7 +197,7 @@ class EstimatorLearner(Learner):
 
 
 Hypothesis = Literal["last", "average"]
-_SGD = optax.sgd(1.0)
+SGD = optax.sgd(1.0)
 
 
 class GradientState(NamedTuple):
@@ -258,7 +256,7 @@ class GradientLearner(EstimatorLearner):
     estimator: AnyEstimator
     step_size: StepSize
     radius: Positive | None = None
-    optimizer: Optimizer = static(default=_SGD)
+    optimizer: Optimizer = static(default=SGD)
     projection: Annotated[Callable[..., Any], Takes("(w, radius)"), Component("projection")] = static(
         default=optax.projections.projection_l2_ball
     )

@@ -5,15 +5,15 @@ from typing import Annotated, Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.estimators.gradients import AnyEstimator
 from jaxonline.game.roles import Specs
 from jaxonline.learners.experts.weights import softmax_weights
-from jaxonline.learners.gradient.descent import EstimatorLearner, Optimizer, StepSize, zeros_like_vector
+from jaxonline.learners.gradient.descent import SGD, EstimatorLearner, Optimizer, StepSize, zeros_like_vector
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Component, Convert, Ge, Number, Positive, PyTree, host_float
 
@@ -207,9 +207,6 @@ AnyMirrorMap = Annotated[Any, Component("`Entropy`", "`PNorm`", "`LogBarrier`"),
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Mirror descent in its lazy form: gradients are summed, and a mirror map turns the sum into a point of the set.
-
-
-SGD = optax.sgd(1.0)
 
 
 class MirrorState(NamedTuple):

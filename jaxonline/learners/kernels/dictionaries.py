@@ -58,9 +58,8 @@ class MultiKernel(LearnerWrapper):
 
     def __post_init__(self) -> None:
         if self.expert.features is not None:
-            raise ArgumentError(
-                "expert", f"must not have features (got {self.expert.features!r}); the dictionary makes them"
-            )
+            problem = f"must not have features (got {self.expert.features!r}); the dictionary makes them"
+            raise ArgumentError("expert", problem)
 
     @property
     def learner(self) -> Any:  # type: ignore[override]

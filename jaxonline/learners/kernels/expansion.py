@@ -217,11 +217,6 @@ def project_to_ball(w: Expansion, radius: Float[ArrayLike, ""]) -> Expansion:
     return shrink(w, jnp.minimum(jnp.asarray(radius, norm.dtype) / norm, jnp.ones_like(norm)))
 
 
-def mark_overflow(w: Expansion, overflow: Bool[Array, ""]) -> Expansion:
-    """Return w with `overflow` set if `overflow` is True."""
-    return dataclasses.replace(w, overflow=w.overflow | overflow)
-
-
 def _beta_per_factor(psi: Feature) -> Float[Array, ""]:
     """Return the factor of beta_n for each of the n factors of Psi~, so that no product leaves the range of float32."""
     return jnp.exp(psi.log_beta / jnp.maximum(psi.level, 1).astype(psi.log_beta.dtype))

@@ -400,7 +400,7 @@ class NoisyKernel(Learner):
         w, g, too_large = add(key, state.w, t, oracle)
         if self.radius is not None:
             w = expansion.project_to_ball(w, self.radius)
-        w = expansion.mark_overflow(w, too_large)
+        w = replace(w, overflow=w.overflow | too_large)
         return NoisyKernelState(w, t), NoisyKernelInfo(g, w.squared_norm, w.overflow)
 
     def _add_pair(

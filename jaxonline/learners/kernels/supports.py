@@ -238,10 +238,8 @@ class SurrogateKernel(SupportsLearner):
         """Return w = 0; instances must be vectors of the surrogate's dimension."""
         instance = specs.instance
         if instance.shape != (self.surrogate.dimension,):
-            raise ArgumentError(
-                "surrogate",
-                f"must be for instances of shape {instance.shape} (got dimension {self.surrogate.dimension})",
-            )
+            problem = f"must be for instances of shape {instance.shape} (got dimension {self.surrogate.dimension})"
+            raise ArgumentError("surrogate", problem)
         return empty_supports(self, self.n_rounds, instance)
 
     def predict(self, key: Key[Array, ""], state: Supports, x: Float[Array, "d"]) -> Float[Array, ""]:

@@ -65,7 +65,7 @@ def of_features(learner, state):
 
 
 def of_log_ratios(learner, state):
-    both = np.concatenate([g := 1.5 * gradient(jax.jit(ExponentiatedGradient.w)(learner, state)), -g])
+    both = np.concatenate([g := 1.5 * gradient(jax.jit(MirrorLearner.w)(learner, state)), -g])
     return both[1:] - both[0]
 
 
