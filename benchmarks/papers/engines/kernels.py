@@ -20,7 +20,7 @@ from jaxonline._xla.threads import default_threads, run_parallel
 from jaxonline.estimators.fourier import AnyFeatures
 from jaxonline.feedback import FullOracle
 from jaxonline.game.keys import INIT, PREDICT, UPDATE, part_key
-from jaxonline.game.roles import Specs
+from jaxonline.game.roles import Learner, Specs
 from jaxonline.learners.experts.advice import OverAdvice, Truncated, as_learner
 from jaxonline.learners.linear.vaw import VAW, absorb, initial_state
 from jaxonline.numerics.elementwise import exact_products
@@ -237,8 +237,8 @@ def aggregate(
 
     Raises:
         ValueError: shapes do not match, entries are not finite, targets are outside the combiner's declared range,
-            or float64 is disabled in JAX.
-        TypeError: `combiner` is neither a combiner nor a learner, or `loss` is given for a learner.
+            `loss` is given for a learner, or float64 is disabled in JAX.
+        TypeError: `combiner` is neither a combiner nor a learner.
 
     Example:
         >>> import jax, numpy as np
@@ -249,6 +249,9 @@ def aggregate(
         >>> np.round(result.predictions[:3], 3).tolist(), bool(np.asarray(result.weights)[1] > 0.999)
         ([0.5, 0.622, 0.731], True)
     """
+    if loss is not None and isinstance(combiner, Learner):
+        kind = type(combiner).__name__
+        raise ArgumentError("loss", f"must be left out for a learner with its own, {kind} (got {check.quote(loss)})")
     learner = as_learner(combiner) if loss is None else OverAdvice(combiner, loss)
     experts, targets = check.rows("experts", experts, "targets", targets)
     of_dtype = cast_to(dtype, experts=experts, targets=targets)

@@ -21,7 +21,6 @@ from jaxonline.learners.experts.weights import (
     zero_sums,
 )
 from jaxonline.losses import Squared
-from jaxonline.losses.base import AnyLoss
 from jaxonline.numerics.elementwise import Compensated
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
@@ -35,6 +34,15 @@ from jaxonline.parameters.types import Component, Convert, Interval, Number, Pos
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Prediction with expert advice: Cesa-Bianchi and Lugosi (2006), chapter 2.
+
+
+def _require_loss(loss: Any, name: str) -> Any:
+    good = callable(loss) and not any(callable(leaf) for leaf in jax.tree.leaves(loss))
+    return check.instance(name, loss, good, "a loss (jaxonline.losses) or a jax.tree_util.Partial")
+
+
+AnyLoss = Annotated[Any, Component("loss"), Convert(_require_loss)]
+"""A loss of predictions: a function that is a pytree of numbers."""
 
 
 @cites("cesabianchi2006prediction")

@@ -455,5 +455,7 @@ class FollowTheRegularizedLeader(SumsCombiner):
         """Return the minimising weights w, from differences to the smallest loss, which stay exact in long runs."""
         differences = excess(state)
         scores = -jnp.asarray(self.eta, differences.dtype) * differences
-        minimise = softmax_weights if self.regularizer == "entropy" else optax.projections.projection_simplex
-        return minimise(scores)
+        if self.regularizer == "entropy":
+            return softmax_weights(scores)
+        with jax.numpy_dtype_promotion("standard"):  # optax divides by integers
+            return optax.projections.projection_simplex(scores)

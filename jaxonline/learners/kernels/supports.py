@@ -13,7 +13,7 @@ from jaxonline.estimators.surrogates import NoiseSurrogate
 from jaxonline.feedback.noise import Noise, TwoPoints
 from jaxonline.game.roles import Feedback, Learner, Specs
 from jaxonline.kernels import Kernel
-from jaxonline.learners.gradient.descent import StepSize, zeros_like_vector
+from jaxonline.learners.gradient.descent import EstimatorLearner, StepSize, zeros_like_vector
 from jaxonline.numerics.ragged import batch_max
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
@@ -129,7 +129,7 @@ def _require_plug_in(estimator: Any, name: str) -> Any:
 
 @cites("kivinen2004online", "zinkevich2003online")
 @struct
-class KernelGradient(SupportsLearner):
+class KernelGradient(SupportsLearner, EstimatorLearner):
     """Kernel gradient descent (NORMA): w <- w - step l'(w(x)) k(x, .), projected on a ball of the RKHS.
 
     This learner is the baseline for learners that know the noise: Kivinen, Smola and Williamson (2004), with the
@@ -164,11 +164,6 @@ class KernelGradient(SupportsLearner):
     step_size: StepSize
     n_rounds: Rounds = static()
     radius: Positive | None = None
-
-    @property
-    def loss(self) -> Any:
-        """The loss that the learner minimises."""
-        return self.estimator.loss
 
     def init(self, key: Key[Array, ""], specs: Specs) -> Supports:
         """Return w = 0; instances must be vectors."""
