@@ -29,10 +29,6 @@ from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Component, Convert, Interval, Number, Positive, PyTree
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Learners that combine the predictions of experts, which they see as the instance.
-
-
-# ---------------------------------------------------------------------------------------------------------------------
 # Prediction with expert advice: Cesa-Bianchi and Lugosi (2006), chapter 2.
 
 

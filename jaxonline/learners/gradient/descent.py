@@ -1,4 +1,4 @@
-"""Gradient descent: step sizes and learners."""
+"""Gradient descent: step sizes; projected descent, AdaGrad, Newton steps, and descent that observes losses only."""
 
 import inspect
 from collections.abc import Callable
@@ -21,10 +21,6 @@ from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import set_field, static, struct
 from jaxonline.parameters.types import Component, Convert, Positive, PyTree, Rounds, Takes
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Step sizes as functions of the round, and optax optimizers.
-
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Step sizes: functions of the round t = 1, 2, ... whose value multiplies the optimiser's update.
@@ -160,10 +156,6 @@ def _is_factory(value: Any) -> bool:
 
 Optimizer = Annotated[Any, Component("optimizer"), Convert(as_optimizer)]
 """An optax transformation, or a function without arguments that returns one."""
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Gradient descent: projected, with AdaGrad's steps, with Newton's steps, and from the loss of the move only.
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -315,10 +307,10 @@ def AdaGrad(estimator: AnyEstimator, step_size: StepSize, radius: Positive) -> G
         >>> jo.play(game, learner, jax.random.key(0), n_rounds=2)[1].y_hat.tolist()  # g = -2, the first step is 0.5
         [0.0, 0.5]
     """
-    return GradientLearner(estimator, step_size, radius, optimizer=_ADAGRAD, projection=_project_on_box)
+    return GradientLearner(estimator, step_size, radius, optimizer=_ADAGRAD, projection=project_on_box)
 
 
-def _project_on_box(w: Float[Array, "d"], radius: Float[ArrayLike, ""]) -> Float[Array, "d"]:
+def project_on_box(w: Float[Array, "d"], radius: Float[ArrayLike, ""]) -> Float[Array, "d"]:
     """Return the nearest point of the box |w_i| <= radius."""
     limit = jnp.asarray(radius, w.dtype)
     return jnp.clip(w, -limit, limit)
