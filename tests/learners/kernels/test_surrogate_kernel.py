@@ -394,7 +394,7 @@ def test_noise_of_another_distribution_or_covariance_is_rejected(law):
 @pytest.mark.parametrize("same", [0.3, [0.3, 0.3, 0.3], 0.3 * np.eye(3), np.float32(0.3)], ids=str)
 def test_equal_covariances_in_other_forms_are_accepted(same):
     """Noise of the labels is accepted, too."""
-    TOLD.check_feedback(jo.NoisyCopies(GAUSSIAN(same), label_noise=jo.noise.laplace(1.0)).traits)
+    TOLD.check_feedback(jo.NoisyCopies(GAUSSIAN(same), label_noise=jo.noise.laplace(1.0)))
     TOLD.check_feedback(jo.game.Feedback())  # it does not say what its noise is
 
 
@@ -412,4 +412,4 @@ def test_measured_copies_without_a_distribution_raise_an_error_that_says_what_to
 
 def test_a_learner_of_features_is_rejected():
     with pytest.raises(ValueError, match=r"^noise\b"):
-        with_features(TOLD).check_feedback(jo.NoisyCopies(GAUSSIAN(0.3)).traits)
+        with_features(TOLD).check_feedback(jo.NoisyCopies(GAUSSIAN(0.3)))
