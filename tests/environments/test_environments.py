@@ -137,7 +137,7 @@ def test_the_series_without_noise_is_its_recursion(x64):
     for t in range(1, 10):
         x, state = series.instance(key, state, jnp.int32(t))
         np.testing.assert_allclose(x, past, rtol=1e-12)
-        y, state = series.answer(key, state, jnp.int32(t), x, jnp.float64(0.0))
+        y, state = series.outcome(key, state, jnp.int32(t), x, jnp.float64(0.0))
         past.appendleft(float(coefficients @ np.array(past)))
         np.testing.assert_allclose(y, past[0], rtol=1e-12)
 

@@ -85,7 +85,7 @@ def test_lazy_rewards_stay_lazy(monkeypatch):
     monkeypatch.setattr("jaxonline.environments.arms.ARMS_WITH_MEANS", ())
     arms, key = OwnArms([0.5, 0.5, 0.5, 0.5]), jax.random.key(3)
     plain = arms.outcome(key, (), jnp.int32(1), None, None)[0]
-    shown = Rewards(arms).answer(key, (), jnp.int32(1), None, None)[0]
+    shown = Rewards(arms).outcome(key, (), jnp.int32(1), None, None)[0]
     assert isinstance(shown, LazyOutcome)
     entries = [float(shown[jnp.int32(k)]) for k in range(4)]
     assert entries == (1 - np.asarray(plain.vector())).tolist() == shown.vector().tolist()

@@ -4,7 +4,6 @@ keys of study files. docs/policies.md says when each of them may change."""
 import importlib
 import inspect
 import pkgutil
-import re
 import types
 from collections.abc import Iterator
 from pathlib import Path

@@ -219,7 +219,7 @@ def test_hidden_attribute_has_the_bias_of_theorem_3():
     def draw(key):
         state = hidden.init(jax.random.fold_in(key, 0))
         x, state = hidden.instance(jax.random.fold_in(key, 1), state, jnp.int32(1))
-        y, state = hidden.answer(jax.random.fold_in(key, 2), state, jnp.int32(1), x, jnp.float32(0))
+        y, state = hidden.outcome(jax.random.fold_in(key, 2), state, jnp.int32(1), x, jnp.float32(0))
         return state.attribute, x, y
 
     j, x, y = map(np.asarray, draw(keys))

@@ -258,7 +258,7 @@ def excess_risks_of_aer(learner, n_runs, n_examples, seed=1):
         def play(w, t):
             draw, answer, choice = jax.random.split(jax.random.fold_in(key, t), 3)
             x, _ = hidden.instance(draw, state, t)
-            y, _ = hidden.answer(answer, state, t, x, jnp.zeros_like(x[0]))
+            y, _ = hidden.outcome(answer, state, t, x, jnp.zeros_like(x[0]))
             return learner.update(choice, w, AttributesOracle(2, x, y))[0], None
 
         w = jax.lax.scan(play, learner.init(key, specs), jnp.arange(1, n_examples + 1, dtype=jnp.int32))[0].average
