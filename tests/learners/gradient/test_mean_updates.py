@@ -19,6 +19,7 @@ from jaxonline.feedback.noise import gaussian
 from jaxonline.game import Specs
 from jaxonline.learners import (
     Baseline,
+    Entropy,
     ExponentiatedGradient,
     GradientLearner,
     InverseSqrt,
@@ -146,7 +147,7 @@ def test_the_mean_update_is_the_step_with_the_exact_gradient(name):
 
 PLANTED = {
     "attributes, l1": lambda learner: replace(learner, step_size=InverseSqrt(0.35)),
-    "exponentiated, copies": lambda learner: replace(learner, mirror_map=replace(learner.mirror_map, scale=np.float32(1.3))),
+    "exponentiated, copies": lambda learner: replace(learner, mirror_map=Entropy(1.3, signed=True)),
 }
 
 
