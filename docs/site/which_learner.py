@@ -74,7 +74,7 @@ GROUPS = (
         Row("GradientLearner", "projected_gradient", "", "FullGradient"), Row("VAW", "vaw"),
         Row("OnlineNewtonStep", "online_newton_step"), Row("AdaGrad", "adagrad"),
         Row("MirrorLearner", "mirror_descent"), Row("ExponentiatedGradient", "exponentiated_gradient"),
-        Row("KernelGradient"), Row("MultiKernel", "vaw_ewa"), Row("Raker"), Row("OMKLGF"),
+        Row("KernelGradient"), Row("MultiKernel", "vaw_ewa"), Row("Raker"),
     )),
     Group("Classification", ("FullInformation",), (
         Row("Perceptron", "perceptron"), Row("PNormPerceptron", "p_norm_perceptron"), Row("Winnow", "winnow"),
@@ -142,8 +142,8 @@ def cells_of(row: Row) -> list[str]:
         for p in parameters_of(getattr(value, constructor) if constructor else value)
         if (p.required or "horizon" in p.takes) and not (row.estimator and p.name == "estimator")
     ]
-    declared = getattr(value, "loss_range", None)
-    losses = declared if isinstance(declared, tuple) else None  # a wrapper has those of its learner
+    losses = getattr(value, "loss_range", None)
+    losses = losses if isinstance(losses, tuple) else None  # it may be a property: the range of the combiner
     assumptions = getattr(getattr(bounds, row.bound), "assumptions", None) if row.bound else None
     losses = losses or (assumptions.losses if assumptions else None)
     return [

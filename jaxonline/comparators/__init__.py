@@ -11,7 +11,6 @@ from jaxonline.comparators.arms import BestOfEachRound as BestOfEachRound
 from jaxonline.comparators.arms import BestSegments as BestSegments
 from jaxonline.comparators.arms import BestSet as BestSet
 from jaxonline.comparators.arms import CondorcetWinner as CondorcetWinner
-from jaxonline.comparators.arms import best_segments as best_segments
 from jaxonline.comparators.arms import cumulative_statistic as cumulative_statistic
 from jaxonline.comparators.linear import L1Ball as L1Ball
 from jaxonline.comparators.linear import L1Solution as L1Solution

@@ -125,7 +125,7 @@ AnyFeatures = Annotated[
     Callable,
     Takes("an instance"),
     Component(
-        "`FourierFeatures`", "`Dictionary`", "`ThresholdAdvice`", "`PolynomialFeatures`", "`DebiasedFourierFeatures`",
+        "`FourierFeatures`", "`Dictionary`", "`PolynomialFeatures`", "`DebiasedFourierFeatures`",
         "`DebiasedPolynomialFeatures`",
     ),
 ]  # fmt: skip

@@ -1,11 +1,12 @@
-"""Learners: each module has a family of algorithms.
+"""Learners: each file implements a family of algorithms.
 
-`gradient`: gradient descent and mirror descent, also for the loss of the move only. `linear`: classifiers, and `vaw`,
-the forecaster for the squared loss. `kernels`: kernel gradient descent (`supports`), dictionaries of many kernels
-(`dictionaries`), and noisy instances (`noisy`). `experts`: combiners of experts, learners that use them, and votes.
-`bandits`: learners that observe the loss of one arm, of a set of arms, or the winner of a pair. `attributes`: learners
-that observe a few attributes of each instance. `wrappers`: delays, an unknown horizon, feature maps, and the risk on
-held-out rows.
+`gradient`: gradient descent, AdaGrad, online Newton steps, and descent from the loss of the move only (`descent`), and
+mirror descent (`mirror`). `linear`: classifiers, and `vaw`, the forecaster for the squared loss. `kernels`: kernel
+gradient descent (`supports`), many kernels (`dictionaries`), and noisy instances (`noisy`). `experts`: combiners,
+learners built on them (`hedge`), and learners that follow advice or vote (`advice`). `bandits`: learners that observe
+the loss of one arm (`contextual` and EXP4 also see contexts), the losses of a set of arms, or the winner of a pair
+(`sets_and_duels`). `attributes`: learners that observe a few attributes of each instance. `wrappers`: learners for
+delayed feedback, for an unknown horizon or with feature maps, and the risk of all hypotheses on held-out rows.
 """
 
 from jaxonline.learners.attributes import Baseline as Baseline
@@ -38,7 +39,6 @@ from jaxonline.learners.bandits.thompson import GaussianThompson as GaussianThom
 from jaxonline.learners.experts.advice import Aggregating as Aggregating
 from jaxonline.learners.experts.advice import Halving as Halving
 from jaxonline.learners.experts.advice import OverAdvice as OverAdvice
-from jaxonline.learners.experts.advice import ThresholdAdvice as ThresholdAdvice
 from jaxonline.learners.experts.advice import Truncated as Truncated
 from jaxonline.learners.experts.advice import WeightedMajority as WeightedMajority
 from jaxonline.learners.experts.combiners import BOA as BOA
@@ -68,7 +68,6 @@ from jaxonline.learners.gradient.mirror import LogBarrier as LogBarrier
 from jaxonline.learners.gradient.mirror import MirrorLearner as MirrorLearner
 from jaxonline.learners.gradient.mirror import MirrorMap as MirrorMap
 from jaxonline.learners.gradient.mirror import PNorm as PNorm
-from jaxonline.learners.kernels.dictionaries import OMKLGF as OMKLGF
 from jaxonline.learners.kernels.dictionaries import MultiKernel as MultiKernel
 from jaxonline.learners.kernels.dictionaries import Raker as Raker
 from jaxonline.learners.kernels.expansion import Storage as Storage
@@ -80,9 +79,9 @@ from jaxonline.learners.linear.classifiers import Perceptron as Perceptron
 from jaxonline.learners.linear.classifiers import PNormPerceptron as PNormPerceptron
 from jaxonline.learners.linear.classifiers import Winnow as Winnow
 from jaxonline.learners.linear.vaw import VAW as VAW
-from jaxonline.learners.wrappers.delay import BOLD as BOLD
-from jaxonline.learners.wrappers.delay import UpdateOnArrival as UpdateOnArrival
-from jaxonline.learners.wrappers.doubling import Doubling as Doubling
-from jaxonline.learners.wrappers.held_out import HeldOutRisk as HeldOutRisk
-from jaxonline.learners.wrappers.held_out import held_out_risk as held_out_risk
-from jaxonline.learners.wrappers.with_features import WithFeatures as WithFeatures
+from jaxonline.learners.wrappers import BOLD as BOLD
+from jaxonline.learners.wrappers import Doubling as Doubling
+from jaxonline.learners.wrappers import HeldOutRisk as HeldOutRisk
+from jaxonline.learners.wrappers import UpdateOnArrival as UpdateOnArrival
+from jaxonline.learners.wrappers import WithFeatures as WithFeatures
+from jaxonline.learners.wrappers import held_out_risk as held_out_risk

@@ -9,8 +9,7 @@ from jaxtyping import Array, Float, Int, Key
 from jaxonline.estimators.attributes import AttributeGradient, AttributePairs, EvenCount, project_psd
 from jaxonline.estimators.gradients import Regularised
 from jaxonline.game.roles import Learner, Specs
-from jaxonline.learners.checks import zeros_like_vector
-from jaxonline.learners.gradient.descent import GradientLearner, Hypothesis, InverseTime, StepSize
+from jaxonline.learners.gradient.descent import GradientLearner, Hypothesis, InverseTime, StepSize, zeros_like_vector
 from jaxonline.losses import Loss, Squared
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.signatures import validate_arguments

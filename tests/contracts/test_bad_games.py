@@ -151,9 +151,6 @@ def environments_calls():
     yield from count("n_relevant", lambda k: environments.SparseBooleans(5, k))
     yield from count("n_required", lambda r: environments.SparseBooleans(5, 2, r))
     yield from fraction("presence", lambda p: environments.SparseBooleans(5, 2, 1, p))
-    yield from count("dimension", lambda d: learners.ThresholdAdvice(d, 1))
-    yield from count("n_relevant", lambda k: learners.ThresholdAdvice(5, k))
-    yield from count("n_required", lambda r: learners.ThresholdAdvice(5, 2, r))
     yield from count("n_segments", comparators.BestSegments)
     yield from thing("loss", comparators.BestExpert, losses.Squared)
 

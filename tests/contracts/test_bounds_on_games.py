@@ -14,7 +14,7 @@ from scipy import stats
 
 import jaxonline as jo
 from jaxonline import bounds
-from jaxonline.comparators import best_segments
+from jaxonline.comparators import BestSegments
 from jaxonline.environments import (
     BernoulliArms,
     ContraryLabels,
@@ -129,7 +129,8 @@ def regrets_of(environment, learner, feedback, loss, switches):
     history = histories(environment, learner, feedback, loss)
     own, losses = np.asarray(history.loss, float).sum(axis=1), np.asarray(history.y, float)
     if switches:
-        return own - [best_segments(run, switches + 1).loss for run in losses]
+        best = BestSegments(switches + 1)
+        return own - [best.best_losses(None, run, np.array([len(run)]))[0] for run in losses]
     sums = losses.sum(axis=1)
     return own - (sums.min(axis=1) if environment.oblivious else sums[:, sums.mean(axis=0).argmin()])
 

@@ -243,7 +243,7 @@ GAME_ARGUMENTS = {
         "combiner": {"type": "EWA", "eta": 0.5}, "expert": {"type": "VAW", "allow_float32": True},
         "dictionary": DICTIONARY,
     },
-    "VAW": {"allow_float32": True}, "Raker": {"dictionary": DICTIONARY}, "OMKLGF": {"dictionary": DICTIONARY},
+    "VAW": {"allow_float32": True}, "Raker": {"dictionary": DICTIONARY},
     "aer": {"n_attributes": 2}, "aerr": {"n_attributes": 2}, "Baseline": {"n_attributes": 2},
     "GradientLearner": {"estimator": "FullGradient"}, "OnlineNewtonStep": {"estimator": "FullGradient"},
     "AdaGrad": {"estimator": "FullGradient"},

@@ -30,11 +30,10 @@ class Same:
 
 
 class Wrapper(NamedTuple):
-    """A function that wraps a learner, the condition for learners, and the traits that the wrapper declares itself."""
+    """A function that wraps a learner, and the condition for learners."""
 
     wrap: Callable[[Any], Any]
     holds: Callable[[Entry], bool]
-    own: dict[str, Any] | None = None
 
 
 def on_advice(entry: Entry) -> bool:
@@ -57,7 +56,7 @@ def on_features(entry: Entry) -> bool:
 WRAPPERS = {
     "Doubling": Wrapper(lambda learner: Doubling(lambda n_rounds: learner), lambda entry: True),
     "WithFeatures": Wrapper(lambda learner: WithFeatures(learner, Same()), on_features),
-    "Truncated": Wrapper(lambda learner: Truncated(learner, -9.0, 9.0), on_advice, {"label_range": (-9.0, 9.0)}),
+    "Truncated": Wrapper(lambda learner: Truncated(learner, -9.0, 9.0), on_advice),
     "MultiKernel": Wrapper(lambda learner: MultiKernel(DICTIONARY, learner, VAW), on_any_advice),
 }  # fmt: skip
 PAIRS = [(wrapper, name) for wrapper in WRAPPERS for name in LEARNERS if WRAPPERS[wrapper].holds(LEARNERS[name]())]
@@ -76,9 +75,9 @@ def same(one: Any, other: Any) -> bool:
 FACTS = ("loss", "loss_range", "capacity_hint")
 
 
-def dropped(wrapped: Any, learner: Any, own: dict[str, Any] | None = None) -> list[str]:
+def dropped(wrapped: Any, learner: Any) -> list[str]:
     """Return the facts and optional methods of a learner that its wrapper does not forward."""
-    facts = {name: getattr(learner, name) for name in FACTS if hasattr(learner, name)} | (own or {})
+    facts = {name: getattr(learner, name) for name in FACTS if hasattr(learner, name)}
     names = [name for name, fact in facts.items() if not same(getattr(wrapped, name, None), fact)]
     risks = [item.overflow_probability(1) for item in (wrapped, learner)]
     names += ["overflow_probability"] * (risks[0] != risks[1])
@@ -110,7 +109,7 @@ def test_traits_and_optional_methods_of_the_registry_are_forwarded(wrapper):
     assert len(names) >= 8
     for name in names:
         _, learner, wrapped = wrapped_entry(wrapper, name)
-        assert dropped(wrapped, learner, WRAPPERS[wrapper].own) == [], name
+        assert dropped(wrapped, learner) == [], name
 
 
 @jo.struct
@@ -143,9 +142,9 @@ class Probe(jo.Learner):
 
 @pytest.mark.parametrize("wrapper", WRAPPERS)
 def test_every_trait_and_every_optional_method_is_forwarded(wrapper):
-    wrap, _, own = WRAPPERS[wrapper]
+    wrap, _ = WRAPPERS[wrapper]
     wrapped = wrap(Probe())
-    assert dropped(wrapped, Probe(), own) == []
+    assert dropped(wrapped, Probe()) == []
     specs = Specs.of_vectors(3)
     state = wrapped.init(jax.random.key(0), specs)
     assert wrapped.weights(state).tolist() == [0.5] * 3

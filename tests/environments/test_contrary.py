@@ -11,7 +11,7 @@ from tiers import some
 
 import jaxonline as jo
 from jaxonline import bounds
-from jaxonline.comparators import BestExpert, BestOfEachRound, BestSegments, best_segments
+from jaxonline.comparators import BestExpert, BestOfEachRound, BestSegments
 from jaxonline.environments import (
     ContraryLabels,
     ContraryLosses,
@@ -261,10 +261,6 @@ def test_best_segments_equals_brute_force(k):
     rng = np.random.default_rng(k)
     for n_rounds, n_experts in ((1, 3), (6, 3), (8, 2), (5, 1)):
         losses = np.round(rng.uniform(size=(n_rounds, n_experts)), 1)
-        loss, experts = best_segments(losses, k)
-        assert loss == pytest.approx(brute_force(losses, k), abs=1e-12)
-        assert losses[np.arange(n_rounds), experts].sum() == pytest.approx(loss, abs=1e-12)
-        assert (np.diff(experts) != 0).sum() < k
         rounds = np.arange(1, n_rounds + 1)
         best_losses = BestSegments(k).best_losses(None, losses, rounds)
         np.testing.assert_allclose(best_losses, [brute_force(losses[:t], k) for t in rounds], atol=1e-12)
@@ -302,7 +298,6 @@ def test_a_study_reports_regrets_against_changing_comparators():
         (lambda: RandomWalkExperts(2, step=0.0), "step: must be above 0"),
         (lambda: RandomWalkExperts(2, start=2.0), "start: must be at least 0 and at most 1"),
         (lambda: BestSegments(0), "n_segments: must be at least 1"),
-        (lambda: best_segments(np.zeros(3), 1), "losses: must have 2 dimensions"),
         (lambda: BestSegments(2).best_losses(None, np.zeros(3), np.array([1])), "outcomes: .*BestSegments"),
         (lambda: BestExpert(3), "loss: must be a loss"),
         (lambda: BestExpert().statistic(jnp.zeros(()), jnp.ones(())), "instances: .*BestExpert"),

@@ -3,13 +3,15 @@
 import math
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
+from jaxtyping import Array, Int
 
 import jaxonline as jo
 from jaxonline import bounds
 from jaxonline.environments import SparseBooleans
-from jaxonline.learners import Halving, Perceptron, ThresholdAdvice, Winnow, WithFeatures
+from jaxonline.learners import Halving, Perceptron, Winnow, WithFeatures
 from jaxonline.losses import ZeroOne
 
 pytestmark = pytest.mark.fast_compile
@@ -20,6 +22,17 @@ def histories(learner, k, r, presence=0.3, d=D):
     game = jo.Game(SparseBooleans(d, k, r, presence), jo.FullInformation(), loss=ZeroOne())
     keys = jax.random.split(jax.random.key(5), RUNS)
     return jax.jit(jax.vmap(lambda key: jo.play(game, learner, key, T)[1]))(keys)
+
+
+@jo.struct
+class AllRules:
+    """The predictions of all rules "at least r of these attributes" for sets of attributes [K, k], as advice [K]."""
+
+    sets: Int[Array, "K k"]
+    n_required: int = jo.static()
+
+    def __call__(self, x):
+        return jnp.where(jnp.sum(x[self.sets], axis=1) >= self.n_required, 1.0, -1.0)
 
 
 @pytest.mark.long
@@ -38,7 +51,7 @@ def test_labels_follow_one_set_of_attributes_and_mistakes_are_below_the_bounds(k
     assert abs(mean - 0.3) < 6 * math.sqrt(0.3 * 0.7 / X[..., :-1].size)
     mistakes = np.asarray(history.loss).sum(axis=1)
     assert 5 < mistakes.max() <= bounds.winnow(D, k, promotion, n_required=r)
-    halving = histories(WithFeatures(Halving(), ThresholdAdvice(D, k, r)), k, r)
+    halving = histories(WithFeatures(Halving(), AllRules(np.array(_subsets(D, k)), r)), k, r)
     np.testing.assert_array_equal(halving.y, y)
     sets = [frozenset(s) for s in _subsets(D, k)]
     for run in range(RUNS):
@@ -87,9 +100,6 @@ def test_winnow_bound_of_threshold_functions_is_below_that_of_littlestone():
     [
         (lambda: SparseBooleans(3, 3), "n_relevant: must be less than dimension, 3"),
         (lambda: SparseBooleans(3, 1, 2), "n_required: must be at most n_relevant, 1"),
-        (lambda: ThresholdAdvice(3, 4), "n_relevant: must be at most dimension, 3"),
-        (lambda: ThresholdAdvice(3, 1, 2), "n_required: must be at most n_relevant, 1"),
-        (lambda: ThresholdAdvice(1000, 3), "n_relevant: must give at most 1,000,000 functions"),
         (lambda: bounds.winnow(9, 3, n_required=4), "n_required: must be at most n_relevant, 3"),
         (lambda: bounds.winnow(9, 3, 2.0, n_required=2), r"promotion: must be less than r / \(r - 1\) = 2"),
     ],

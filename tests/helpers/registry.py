@@ -10,6 +10,7 @@ import optax
 
 import jaxonline as jo
 from benchmarks.papers.claims.noise import PrintedKnownCovariance
+from benchmarks.papers.engines.omkl_gf import OMKLGF
 from jaxonline.environments.adversaries import ChasingNoise
 from jaxonline.estimators import (
     AttributeGradient,
@@ -61,7 +62,7 @@ from jaxonline.learners.experts.combiners import (
 from jaxonline.learners.experts.hedge import DrawnExpert, Hedge, LabelEfficientHedge
 from jaxonline.learners.gradient.descent import AdaGrad, GradientBandit, OnlineNewtonStep
 from jaxonline.learners.gradient.mirror import ExponentiatedGradient, LogBarrier, MirrorLearner, PNorm
-from jaxonline.learners.kernels.dictionaries import OMKLGF, MultiKernel, Raker
+from jaxonline.learners.kernels.dictionaries import MultiKernel, Raker
 from jaxonline.learners.kernels.noisy import NoisyKernel, Storage
 from jaxonline.learners.kernels.supports import KernelGradient, SurrogateKernel
 from jaxonline.learners.linear.classifiers import (
@@ -71,8 +72,7 @@ from jaxonline.learners.linear.classifiers import (
     Winnow,
 )
 from jaxonline.learners.linear.vaw import VAW
-from jaxonline.learners.wrappers.doubling import Doubling
-from jaxonline.learners.wrappers.with_features import WithFeatures
+from jaxonline.learners.wrappers import Doubling, WithFeatures
 from jaxonline.losses import (
     ArmLoss,
     ExpectedLoss,

@@ -20,8 +20,8 @@ from jaxonline._xla.threads import default_threads, run_parallel
 from jaxonline.estimators.fourier import AnyFeatures
 from jaxonline.feedback import FullOracle
 from jaxonline.game.keys import INIT, PREDICT, UPDATE, part_key
-from jaxonline.game.roles import Specs
-from jaxonline.learners.experts.advice import Truncated, as_learner
+from jaxonline.game.roles import Learner, Specs
+from jaxonline.learners.experts.advice import OverAdvice, Truncated, as_learner
 from jaxonline.learners.linear.vaw import VAW, absorb, initial_state
 from jaxonline.numerics.elementwise import exact_products
 from jaxonline.parameters import check
@@ -249,7 +249,10 @@ def aggregate(
         >>> np.round(result.predictions[:3], 3).tolist(), bool(np.asarray(result.weights)[1] > 0.999)
         ([0.5, 0.622, 0.731], True)
     """
-    learner = as_learner(combiner, loss)
+    if loss is not None and isinstance(combiner, Learner):
+        kind = type(combiner).__name__
+        raise ArgumentError("loss", f"must be left out for a learner with its own, {kind} (got {check.quote(loss)})")
+    learner = as_learner(combiner) if loss is None else OverAdvice(combiner, loss)
     experts, targets = check.rows("experts", experts, "targets", targets)
     of_dtype = cast_to(dtype, experts=experts, targets=targets)
     _check_labels(learner, np.asarray(targets))
@@ -258,7 +261,7 @@ def aggregate(
 
 def _check_labels(learner: Any, targets: np.ndarray) -> None:
     """Check targets against the range that a learner declares, if any."""
-    low, high = (check.concrete_array(end) for end in getattr(learner, "label_range", None) or (None, None))
+    low, high = (check.concrete_array(getattr(learner, end, None)) for end in ("low", "high"))
     if low is None or high is None:
         return
     outside = np.flatnonzero((targets < low) | (targets > high))

@@ -13,9 +13,9 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
 from jaxonline import random
-from jaxonline.game.roles import Draw, EnvironmentWrapper
+from jaxonline.game.roles import Draw, EnvironmentWrapper, Learner, Specs
 from jaxonline.learners.bandits.index_policies import Tally, TallyPolicy
-from jaxonline.learners.experts.weights import SumsLearner, add_losses, excess, softmax_weights, vector_length
+from jaxonline.learners.experts.weights import add_losses, excess, softmax_weights, vector_length, zero_sums
 from jaxonline.numerics.elementwise import Compensated, first_argmin
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
@@ -98,7 +98,7 @@ class SleepingUCB(TallyPolicy):
 
 
 @struct
-class SleepingHedge(SumsLearner):
+class SleepingHedge(Learner):
     """Exponential weights that draw one of the available experts; the loss of each available expert is observed.
 
     An expert that sleeps gets the mix loss of the others, so the others keep their share of the total weight: Freund,
@@ -110,6 +110,10 @@ class SleepingHedge(SumsLearner):
 
     eta: Positive
     loss_range = (0.0, 1.0)
+
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> Compensated:
+        """Return zeros, one for each expert."""
+        return zero_sums(vector_length("outcomes", specs.outcome), specs.outcome.dtype)
 
     def predict(self, key: Key[Array, ""], state: Compensated, x: Bool[Array, "K"]) -> Draw:
         """Draw an available expert."""

@@ -20,6 +20,7 @@ from pydantic import BeforeValidator, Field
 from benchmarks.papers.claims.multikernel import COLUMNS as PRINTED_COLUMNS
 from benchmarks.papers.claims.multikernel import PRINTED_TABLE_2
 from benchmarks.papers.engines.kernels import BLOCK_ROUNDS, expert_jobs, play_sequence, scan_blocks
+from benchmarks.papers.engines.omkl_gf import OMKLGF
 from benchmarks.papers.studies import figures
 from jaxonline import datasets, learners
 from jaxonline._xla.compile_options import fast_compile_options, jit_with_options
@@ -357,7 +358,7 @@ def _raker(frequencies, X, y, n):
 @jax.jit(static_argnames=("sampler",))
 def _omkl_gf(frequencies, X, y, n, key, sampler):
     def play(s, draw):
-        learner = learners.OMKLGF(Dictionary(draw), sampler=sampler)
+        learner = OMKLGF(Dictionary(draw), sampler=sampler)
         return play_sequence(learner, X, y, jax.random.fold_in(key, s), n)[0]
 
     return jax.vmap(play)(jnp.arange(len(frequencies)), frequencies)

@@ -15,7 +15,19 @@ from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Count, Interval, Number
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Diagnostics of learners that identify the best arm: whether the learner has stopped, and the recommended arm.
+# State and diagnostics of learners that identify the best arm.
+
+
+class ActiveArms(NamedTuple):
+    """State of a learner that identifies the best arm.
+
+    Attributes:
+        tally: pulls and losses of the arms; for `SequentialHalving`, those of the current phase.
+        active: whether each arm can still be the best arm [K].
+    """
+
+    tally: Tally
+    active: Bool[Array, "K"]
 
 
 class Recommendation(NamedTuple):
@@ -30,25 +42,26 @@ class Recommendation(NamedTuple):
     recommendation: Int[Array, ""]
 
 
+class BestArmLearner(Learner):
+    """Base class of learners that pull the active arms in turn; a subclass implements `update`, which drops arms."""
+
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> ActiveArms:
+        """Return the state in which all arms are active."""
+        tally = Tally.empty(specs)
+        return ActiveArms(tally, jnp.ones(len(tally.pulls), bool))
+
+    def predict(self, key: Key[Array, ""] | None, state: ActiveArms, x: Any) -> Int[Array, ""]:
+        """Return the active arm with the fewest pulls."""
+        return state.tally.fewest_pulls(state.active)
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Sequential halving: Karnin, Koren and Somekh (2013), Algorithm 3, with losses in place of rewards.
 
 
-class SequentialHalvingState(NamedTuple):
-    """State of `SequentialHalving`.
-
-    Attributes:
-        tally: pulls and losses of the arms in the current phase.
-        active: whether each arm is still active [K].
-    """
-
-    tally: Tally
-    active: Bool[Array, "K"]
-
-
 @cites("karnin2013almost")
 @struct
-class SequentialHalving(Learner):
+class SequentialHalving(BestArmLearner):
     """Identifies the best arm with a fixed number of pulls, and stops (sequential halving).
 
     There are ceil(log2 K) phases. In a phase with s arms each arm is pulled floor(budget / (s ceil(log2 K))) times, and
@@ -71,22 +84,16 @@ class SequentialHalving(Learner):
 
     budget: Count = static()
 
-    def init(self, key: Key[Array, ""] | None, specs: Specs) -> SequentialHalvingState:
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> ActiveArms:
         """Return the state in which all arms are active."""
-        tally = Tally.empty(specs)
-        n_arms = len(tally.pulls)
+        state = super().init(key, specs)
+        n_arms = len(state.active)
         if self.budget < n_arms * n_phases(n_arms):
             needed = f"must be at least {n_arms * n_phases(n_arms)} pulls for {n_arms} arms"
             raise ArgumentError("budget", f"{needed} (got {self.budget})")
-        return SequentialHalvingState(tally, jnp.ones(n_arms, bool))
+        return state
 
-    def predict(self, key: Key[Array, ""] | None, state: SequentialHalvingState, x: Any) -> Int[Array, ""]:
-        """Return the active arm with the fewest pulls in this phase."""
-        return state.tally.fewest_pulls(state.active)
-
-    def update(
-        self, key: Key[Array, ""] | None, state: SequentialHalvingState, oracle: Any
-    ) -> tuple[SequentialHalvingState, Recommendation]:
+    def update(self, key: Key[Array, ""] | None, state: ActiveArms, oracle: Any) -> tuple[ActiveArms, Recommendation]:
         """Add the pull to the tally; at the end of a phase, keep the better half of the arms and reset the tally."""
         tally, active = state.tally.add(oracle.move, oracle.loss()), state.active
         means = jnp.where(active, tally.means, jnp.inf)
@@ -98,7 +105,7 @@ class SequentialHalving(Learner):
         active = jnp.where(phase_is_complete, kept, active)
         tally = Tally(*(jnp.where(phase_is_complete, jnp.zeros_like(leaf), leaf) for leaf in tally))
         stopped = jnp.sum(active, dtype=jnp.int32) == 1
-        return SequentialHalvingState(tally, active), Recommendation(stopped, recommended)
+        return ActiveArms(tally, active), Recommendation(stopped, recommended)
 
 
 def n_phases(n_arms: int) -> int:
@@ -115,21 +122,9 @@ def _ranks(values: Float[Array, "K"]) -> Int[Array, "K"]:
 # Successive elimination: Even-Dar, Mannor and Mansour (2006), Algorithm 3, with losses in place of rewards.
 
 
-class EliminationState(NamedTuple):
-    """State of `SuccessiveElimination`.
-
-    Attributes:
-        tally: pulls and losses of the arms.
-        active: whether each arm can still be the best arm [K].
-    """
-
-    tally: Tally
-    active: Bool[Array, "K"]
-
-
 @cites("evendar2006action")
 @struct
-class SuccessiveElimination(Learner):
+class SuccessiveElimination(BestArmLearner):
     """Identifies the best arm with probability at least 1 - delta, and stops (successive elimination).
 
     The learner pulls every active arm once in turn. After n pulls of each, the learner drops an arm whose mean loss
@@ -153,18 +148,7 @@ class SuccessiveElimination(Learner):
 
     loss_range = (0.0, 1.0)
 
-    def init(self, key: Key[Array, ""] | None, specs: Specs) -> EliminationState:
-        """Return the state in which all arms are active."""
-        tally = Tally.empty(specs)
-        return EliminationState(tally, jnp.ones(len(tally.pulls), bool))
-
-    def predict(self, key: Key[Array, ""] | None, state: EliminationState, x: Any) -> Int[Array, ""]:
-        """Return the active arm with the fewest pulls."""
-        return state.tally.fewest_pulls(state.active)
-
-    def update(
-        self, key: Key[Array, ""] | None, state: EliminationState, oracle: Any
-    ) -> tuple[EliminationState, Recommendation]:
+    def update(self, key: Key[Array, ""] | None, state: ActiveArms, oracle: Any) -> tuple[ActiveArms, Recommendation]:
         """Add the pull; after a pull of the last active arm, drop the arms worse than the best arm by 2 a(n)."""
         tally = state.tally.add(oracle.move, oracle.loss())
         pulls = jnp.where(state.active, tally.pulls, 0)
@@ -174,7 +158,7 @@ class SuccessiveElimination(Learner):
         turn_is_complete = jnp.all(~state.active | (pulls == n))
         active = state.active & ~(worse & turn_is_complete)
         stopped = jnp.sum(active, dtype=jnp.int32) == 1
-        return EliminationState(tally, active), Recommendation(stopped, first_argmin(means))
+        return ActiveArms(tally, active), Recommendation(stopped, first_argmin(means))
 
     def _radius(self, n: Float[Array, ""], n_arms: int) -> Float[Array, ""]:
         delta = jnp.asarray(self.delta, n.dtype)

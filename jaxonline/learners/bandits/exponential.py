@@ -12,12 +12,10 @@ from jaxonline.learners.bandits.index_policies import arm_indicator
 from jaxonline.learners.experts.combiners import EWA, RateOrCombiner
 from jaxonline.learners.experts.weights import (
     CombinerLearner,
-    SumsLearner,
     add_losses,
     check_prescribed_number,
     excess,
     vector_length,
-    weights_of_sums,
     zero_sums,
 )
 from jaxonline.numerics.elementwise import Compensated
@@ -55,9 +53,31 @@ def draw_arm(key: Key[Array, ""], p: Float[Array, "K"]) -> Draw:
 # EXP3: Auer, Cesa-Bianchi, Freund and Schapire (2002); with losses, Bubeck and Cesa-Bianchi (2012), Theorem 3.1.
 
 
+class EstimatedLosses(CombinerLearner):
+    """Base class of learners that draw an arm and pass estimated losses to a combiner, importance-weighted by default.
+
+    A learner is its combiner, its exploration (gamma in p = (1 - gamma) weights + gamma / K) and its `estimates`.
+    """
+
+    exploration: Any = 0.0
+
+    def predict(self, key: Key[Array, ""], state: PyTree, x: Any) -> Draw:
+        """Draw an arm from (1 - gamma) weights + gamma / K."""
+        return draw_arm(key, mix_uniform(self.weights(state), self.exploration))
+
+    def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple[()]]:
+        """Pass to the combiner the estimated losses, and the loss of the drawn arm."""
+        loss = oracle.loss()
+        return self.combiner.update(state, self.estimates(oracle.move, loss), loss), ()
+
+    def estimates(self, move: Draw, loss: Float[Array, ""]) -> Float[Array, "K"]:
+        """Return the estimated losses [K]: loss / p for the drawn arm, 0 for the other arms."""
+        return jnp.where(arm_indicator(move.arm, len(move.probabilities)), loss / move.probabilities[move.arm], 0.0)
+
+
 @cites("auer2002nonstochastic", "bubeck2012regret")
 @struct
-class EXP3(CombinerLearner):
+class EXP3(EstimatedLosses):
     """EXP3: exponential weights for adversarial bandits, on importance-weighted estimates of the losses of K arms.
 
     The estimated loss is loss / p_k for the drawn arm k, where p_k is its probability, and 0 for the other arms. The
@@ -87,16 +107,6 @@ class EXP3(CombinerLearner):
         """Set eta = sqrt(2 ln K / (T K)): for losses in [0, 1] the pseudo-regret is at most sqrt(2 T K ln K)."""
         return cls(EWA(float(np.sqrt(2.0 * np.log(n_arms) / (n_rounds * n_arms))), n_arms))
 
-    def predict(self, key: Key[Array, ""], state: PyTree, x: Any) -> Draw:
-        """Draw an arm from (1 - gamma) weights + gamma / K."""
-        return draw_arm(key, mix_uniform(self.weights(state), self.exploration))
-
-    def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple[()]]:
-        """Pass to the combiner the estimated losses and their mean under p, which is the loss of the drawn arm."""
-        (arm, p), loss = oracle.move, oracle.loss()
-        estimates = jnp.where(arm_indicator(arm, len(p)), loss / p[arm], 0.0)
-        return self.combiner.update(state, estimates, loss), ()
-
 
 # ---------------------------------------------------------------------------------------------------------------------
 # EXP3-IX (implicit exploration): Neu (2015), Algorithm 1.
@@ -104,7 +114,7 @@ class EXP3(CombinerLearner):
 
 @cites("neu2015explore")
 @struct
-class EXP3IX(SumsLearner):
+class EXP3IX(EstimatedLosses):
     """EXP3-IX: exponential weights with implicit exploration and a high-probability bound for adversarial bandits.
 
     The estimated loss is loss / (p_k + gamma) for the drawn arm k, where p_k is its probability, and 0 for the other
@@ -130,8 +140,6 @@ class EXP3IX(SumsLearner):
     gamma: NonNegative
     n_arms: Count | None = static(default=None)
 
-    loss_range = (0.0, 1.0)
-
     @classmethod
     @validate_arguments
     def over_horizon(cls, n_arms: CountFrom2, n_rounds: Rounds) -> "EXP3IX":
@@ -139,28 +147,15 @@ class EXP3IX(SumsLearner):
         eta = float(np.sqrt(2.0 * np.log(n_arms) / (n_arms * n_rounds)))
         return cls(eta, eta / 2, n_arms)
 
-    def init(self, key: Key[Array, ""] | None, specs: Specs) -> Compensated:
-        """Return zeros, one for each arm; raise a ValueError for another number of arms than `n_arms`."""
-        check_prescribed_number("n_arms", self.n_arms, vector_length("outcomes", specs.outcome))
-        return super().init(key, specs)
-
-    def predict(self, key: Key[Array, ""], state: Compensated, x: Any) -> Draw:
-        """Draw an arm from the weights."""
-        return draw_arm(key, self.weights(state))
-
-    def update(self, key: Key[Array, ""] | None, state: Compensated, oracle: Any) -> tuple[Compensated, tuple[()]]:
-        """Add the estimated losses to the sums."""
-        return add_losses(state, self.estimates(oracle.move, oracle.loss())), ()
+    @property
+    def combiner(self) -> EWA:  # type: ignore[override]
+        """Exponential weights with the rate eta."""
+        return EWA(self.eta, self.n_arms)
 
     def estimates(self, move: Draw, loss: Float[Array, ""]) -> Float[Array, "K"]:
         """Return the estimated losses [K]: loss / (p + gamma) for the drawn arm, 0 for the other arms."""
         p = move.probabilities
-        drawn = arm_indicator(move.arm, len(p))
-        return jnp.where(drawn, loss / (p + jnp.asarray(self.gamma, p.dtype)), 0.0)
-
-    def weights(self, state: Compensated) -> Float[Array, "K"]:
-        """Return the weights of the next round, proportional to exp(-eta L) for the sums L of the estimates."""
-        return weights_of_sums(state, self.eta)
+        return jnp.where(arm_indicator(move.arm, len(p)), loss / (p + jnp.asarray(self.gamma, p.dtype)), 0.0)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -169,7 +164,7 @@ class EXP3IX(SumsLearner):
 
 @cites("auer2002nonstochastic", "bubeck2012regret")
 @struct
-class EXP3P(SumsLearner):
+class EXP3P(EstimatedLosses):
     """EXP3.P: exponential weights with uniform exploration and a high-probability bound for adversarial bandits.
 
     The gain of an arm is 1 - loss. The estimated gain is (gain + beta) / p for the drawn arm, and beta / p for the
@@ -189,16 +184,14 @@ class EXP3P(SumsLearner):
         >>> import jax.numpy as jnp, jaxonline as jo
         >>> draw = jo.game.Draw(jnp.int32(1), jnp.full(2, 0.5))
         >>> estimates = jo.learners.EXP3P(eta=0.1, beta=0.1, exploration=0.2).estimates(draw, jnp.float32(0.0))
-        >>> [round(gain, 3) for gain in estimates.tolist()]
-        [0.2, 2.2]
+        >>> [round(estimate, 3) for estimate in estimates.tolist()]  # minus the estimated gains
+        [-0.2, -2.2]
     """
 
     eta: Positive
     beta: Probability
     exploration: Probability
     n_arms: Count | None = static(default=None)
-
-    loss_range = (0.0, 1.0)
 
     @classmethod
     @validate_arguments
@@ -215,28 +208,16 @@ class EXP3P(SumsLearner):
         exploration = min(1.0, 1.05 * np.sqrt(K * np.log(K) / T))
         return cls(float(eta), float(min(1.0, beta)), float(exploration), n_arms)
 
-    def init(self, key: Key[Array, ""] | None, specs: Specs) -> Compensated:
-        """Return zeros, one for each arm; raise a ValueError for another number of arms than `n_arms`."""
-        check_prescribed_number("n_arms", self.n_arms, vector_length("outcomes", specs.outcome))
-        return super().init(key, specs)
-
-    def predict(self, key: Key[Array, ""], state: Compensated, x: Any) -> Draw:
-        """Draw an arm from (1 - gamma) weights + gamma / K."""
-        return draw_arm(key, mix_uniform(self.weights(state), self.exploration))
-
-    def update(self, key: Key[Array, ""] | None, state: Compensated, oracle: Any) -> tuple[Compensated, tuple[()]]:
-        """Subtract the estimated gains from the sums."""
-        return add_losses(state, -self.estimates(oracle.move, oracle.loss())), ()
+    @property
+    def combiner(self) -> EWA:  # type: ignore[override]
+        """Exponential weights with the rate eta."""
+        return EWA(self.eta, self.n_arms)
 
     def estimates(self, move: Draw, loss: Float[Array, ""]) -> Float[Array, "K"]:
-        """Return the estimated gains [K]: (gain + beta) / p for the drawn arm, beta / p for the other arms."""
+        """Return minus the estimated gains [K]: -(gain + beta) / p for the drawn arm, -beta / p for the other arms."""
         p = move.probabilities
-        drawn = arm_indicator(move.arm, len(p))
-        return (jnp.where(drawn, 1.0 - loss, 0.0) + jnp.asarray(self.beta, p.dtype)) / p
-
-    def weights(self, state: Compensated) -> Float[Array, "K"]:
-        """Return the weights of the next round without exploration, proportional to exp(eta G) for the sums G."""
-        return weights_of_sums(state, self.eta)
+        gains = jnp.where(arm_indicator(move.arm, len(p)), 1.0 - loss, 0.0)
+        return -(gains + jnp.asarray(self.beta, p.dtype)) / p
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Index policies for bandits: in each round the arm with the smallest lower confidence bound is pulled.
 
-`TallyPolicy` is their base class: it keeps the number of pulls and the losses of each arm. All policies have losses in
-place of rewards.
+`TallyPolicy` keeps the number of pulls and the losses of each arm. `IndexPolicy` also selects the arm: the bound is
+mean - sqrt(growth / n) after n pulls, and a policy is its `growth`. All policies have losses in place of rewards.
 """
 
 from typing import Annotated, Any, NamedTuple
@@ -104,6 +104,36 @@ class TallyPolicy(Learner):
         return state.add(oracle.move, oracle.loss()), ()
 
 
+class IndexPolicy(TallyPolicy):
+    """Base class of policies that pull the arm with the smallest lower confidence bound, mean - sqrt(growth / n).
+
+    A subclass implements `growth`, or `index` for another bound. An arm that was never pulled comes first; ties go to
+    the first arm.
+
+    Example:
+        >>> import jax, jaxonline as jo
+        >>> from jaxonline.learners.bandits.index_policies import IndexPolicy
+        >>> class Greedy(IndexPolicy):
+        ...     def growth(self, state):
+        ...         return 0.0
+        >>> game = jo.Game(jo.environments.BernoulliArms([1.0, 0.0]), jo.Bandit(), loss=jo.losses.ArmLoss())
+        >>> jo.play(game, jo.struct(Greedy)(), jax.random.key(0), n_rounds=4)[1].y_hat.tolist()
+        [0, 1, 1, 1]
+    """
+
+    def growth(self, state: Tally) -> Float[Array, "..."]:
+        """Return the number under the root, times the number of pulls: one number, or one for each arm [K]."""
+        raise NotImplementedError
+
+    def index(self, state: Tally) -> Float[Array, "K"]:
+        """Return the lower confidence bounds of the arms."""
+        return state.means - jnp.sqrt(self.growth(state) / state.positive_pulls)
+
+    def predict(self, key: Key[Array, ""] | None, state: Tally, x: Any) -> Int[Array, ""]:
+        """Return the arm with the smallest lower confidence bound."""
+        return state.unpulled_or_argmin(self.index(state))
+
+
 def arm_indicator(arm: Int[Array, ""], n_arms: int) -> Array:
     """Return a boolean vector [K] that is True only at the given arm."""
     return jnp.arange(n_arms, dtype=arm.dtype) == arm
@@ -115,7 +145,7 @@ def arm_indicator(arm: Int[Array, ""], n_arms: int) -> Array:
 
 @cites("auer2002finite")
 @struct
-class UCB1(TallyPolicy):
+class UCB1(IndexPolicy):
     """Upper confidence bound policy (UCB1): pulls the arm with the smallest mean loss - sqrt(2 ln t / n).
 
     n is the number of pulls of the arm, and t is the number of all pulls. The learner first pulls each of the K arms
@@ -137,10 +167,9 @@ class UCB1(TallyPolicy):
 
     loss_range = (0.0, 1.0)
 
-    def predict(self, key: Key[Array, ""] | None, state: Tally, x: Any) -> Int[Array, ""]:
-        """Return the arm with the smallest lower confidence bound."""
-        growth = jnp.asarray(self.exploration, state.totals.dtype) * jnp.log(jnp.maximum(state.rounds, 1.0))
-        return state.unpulled_or_argmin(state.means - jnp.sqrt(growth / state.positive_pulls))
+    def growth(self, state: Tally) -> Float[Array, ""]:
+        """Return exploration ln t."""
+        return jnp.asarray(self.exploration, state.totals.dtype) * jnp.log(jnp.maximum(state.rounds, 1.0))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -268,7 +297,7 @@ class UCB2(Learner):
 
 @cites("lattimore2020bandit")
 @struct
-class AsymptoticUCB(TallyPolicy):
+class AsymptoticUCB(IndexPolicy):
     """Asymptotically optimal UCB policy: pulls the arm with the smallest mean loss - std sqrt(2 ln f(t) / n).
 
     Here f(t) = 1 + t (ln t)^2, n is the number of pulls of the arm, and t is the round. The learner first pulls each of
@@ -287,11 +316,10 @@ class AsymptoticUCB(TallyPolicy):
 
     std: Positive = 1.0
 
-    def predict(self, key: Key[Array, ""] | None, state: Tally, x: Any) -> Int[Array, ""]:
-        """Return the arm with the smallest lower confidence bound."""
+    def growth(self, state: Tally) -> Float[Array, ""]:
+        """Return 2 std^2 ln f(t)."""
         t = state.rounds + 1.0
-        width = jnp.sqrt(2.0 * jnp.log1p(t * jnp.log(t) ** 2) / state.positive_pulls)
-        return state.unpulled_or_argmin(state.means - jnp.asarray(self.std, t.dtype) * width)
+        return 2.0 * jnp.asarray(self.std, t.dtype) ** 2 * jnp.log1p(t * jnp.log(t) ** 2)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -300,7 +328,7 @@ class AsymptoticUCB(TallyPolicy):
 
 @cites("lattimore2020bandit")
 @struct
-class FixedConfidenceUCB(TallyPolicy):
+class FixedConfidenceUCB(IndexPolicy):
     """UCB(delta) policy: pulls the arm with the smallest mean loss - std sqrt(2 ln(1 / delta) / n) after n pulls.
 
     The learner first pulls each of the K arms once; ties go to the first arm. Theorem 7.1 of the book assumes
@@ -327,11 +355,10 @@ class FixedConfidenceUCB(TallyPolicy):
         """Set delta = 1 / T^2, as in Theorem 7.1; the horizon must be at least 2 (otherwise a ValueError)."""
         return cls(float(n_rounds) ** -2, std)
 
-    def predict(self, key: Key[Array, ""] | None, state: Tally, x: Any) -> Int[Array, ""]:
-        """Return the arm with the smallest lower confidence bound."""
-        dtype = state.totals.dtype
-        width = jnp.sqrt(-2.0 * jnp.log(jnp.asarray(self.delta, dtype)) / state.positive_pulls)
-        return state.unpulled_or_argmin(state.means - jnp.asarray(self.std, dtype) * width)
+    def growth(self, state: Tally) -> Float[Array, ""]:
+        """Return 2 std^2 ln(1 / delta)."""
+        delta, std = (jnp.asarray(number, state.totals.dtype) for number in (self.delta, self.std))
+        return -2.0 * std**2 * jnp.log(delta)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -340,7 +367,7 @@ class FixedConfidenceUCB(TallyPolicy):
 
 @cites("audibert2009minimax", "lattimore2020bandit")
 @struct
-class MOSS(TallyPolicy):
+class MOSS(IndexPolicy):
     """MOSS policy: pulls the arm with the smallest mean loss - sqrt(exploration max(0, ln(T / (K n))) / n).
 
     n is the number of pulls of the arm. The learner first pulls each of the K arms once; ties go to the first arm. The
@@ -364,12 +391,11 @@ class MOSS(TallyPolicy):
 
     loss_range = (0.0, 1.0)
 
-    def predict(self, key: Key[Array, ""] | None, state: Tally, x: Any) -> Int[Array, ""]:
-        """Return the arm with the smallest lower confidence bound."""
+    def growth(self, state: Tally) -> Float[Array, "K"]:
+        """Return exploration max(0, ln(T / (K n)))."""
         dtype = state.totals.dtype
         share = jnp.asarray(self.n_rounds).astype(dtype) / len(state.pulls)
-        surplus = jnp.asarray(self.exploration, dtype) * jnp.maximum(jnp.log(share / state.positive_pulls), 0.0)
-        return state.unpulled_or_argmin(state.means - jnp.sqrt(surplus / state.positive_pulls))
+        return jnp.asarray(self.exploration, dtype) * jnp.maximum(jnp.log(share / state.positive_pulls), 0.0)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -378,7 +404,7 @@ class MOSS(TallyPolicy):
 
 @cites("garivier2011kl")
 @struct
-class KLUCB(TallyPolicy):
+class KLUCB(IndexPolicy):
     """KL-UCB policy: pulls the arm with the smallest q <= mean such that n kl(mean, q) <= ln t + c ln ln t.
 
     kl is the divergence of Bernoulli distributions, n is the number of pulls of the arm, and t is the number of all
@@ -400,8 +426,8 @@ class KLUCB(TallyPolicy):
 
     loss_range = (0.0, 1.0)
 
-    def predict(self, key: Key[Array, ""] | None, state: Tally, x: Any) -> Int[Array, ""]:
-        """Return the arm with the smallest lower confidence bound q."""
+    def index(self, state: Tally) -> Float[Array, "K"]:
+        """Return the lower confidence bounds q."""
         log_t = jnp.log(jnp.maximum(state.rounds, 1.0))
         budget = log_t + jnp.asarray(self.c, log_t.dtype) * jnp.log(jnp.maximum(log_t, 1.0))
-        return state.unpulled_or_argmin(kl_lower_bound(jnp.clip(state.means, 0.0, 1.0), budget / state.positive_pulls))
+        return kl_lower_bound(jnp.clip(state.means, 0.0, 1.0), budget / state.positive_pulls)

@@ -1,12 +1,9 @@
 """Learners that follow the advice of experts, and votes."""
 
-import itertools
-import math
 from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
 from jaxonline.feedback import FullOracle
@@ -29,11 +26,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
-from jaxonline.parameters.types import Component, Convert, Count, Interval, Number, Positive, PyTree
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Learners that combine the predictions of experts, which they see as the instance.
-
+from jaxonline.parameters.types import Component, Convert, Interval, Number, Positive, PyTree
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Prediction with expert advice: Cesa-Bianchi and Lugosi (2006), chapter 2.
@@ -89,81 +82,20 @@ class OverAdvice(Learner):
         return self.combiner.weights(state)
 
 
-def as_learner(combiner_or_learner: Any, loss: Any = None, name: str = "combiner") -> Any:
-    """Return a learner as it is (ValueError if `loss` is given), a combiner as `OverAdvice`; else raise TypeError."""
-    if isinstance(combiner_or_learner, Learner):
-        if loss is not None:
-            kind = type(combiner_or_learner).__name__
-            raise ArgumentError(
-                "loss", f"must be left out for a learner with its own, {kind} (got {check.quote(loss)})"
-            )
-        return combiner_or_learner
-    require_combiner(combiner_or_learner, name, "a combiner (init, weights, update), or a learner over advice")
-    return OverAdvice(combiner_or_learner, Squared() if loss is None else loss)
+def as_learner(value: Any, name: str = "combiner") -> Any:
+    """Return a learner as it is, and a combiner as `OverAdvice`; raise a TypeError for any other object."""
+    if isinstance(value, Learner):
+        return value
+    return OverAdvice(require_combiner(value, name, "a combiner (init, weights, update), or a learner over advice"))
 
 
-LearnerOverAdvice = Annotated[
-    Any, Component("learner", "combiner"), Convert(lambda value, name: as_learner(value, name=name))
-]
+LearnerOverAdvice = Annotated[Any, Component("learner", "combiner"), Convert(as_learner)]
 """A learner over advice, or a combiner, which becomes `OverAdvice` with the squared loss."""
 
 
 def expert_losses(loss: Any, x: Float[Array, "K"], y: Any) -> Float[Array, "K"]:
     """Return the loss of each expert."""
     return jax.vmap(lambda prediction: loss(prediction, y))(x)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The predictions of all threshold functions of k boolean attributes, as advice for learners with experts.
-
-
-MAX_FUNCTIONS = 1_000_000
-
-
-@struct
-class ThresholdAdvice:
-    """Predictions, -1 or +1, of all r-of-k threshold functions: one for each set of k of d boolean attributes [K].
-
-    The function of a set predicts +1 if at least r attributes of the set are present. With r = 1 these are the
-    disjunctions of k attributes. `WithFeatures(Halving(), ThresholdAdvice(d, k, r))` is halving over this class; K is
-    "d choose k", so d and k must be small.
-
-    Args:
-        dimension: number d of attributes.
-        n_relevant: k, at most d; a ValueError if there are more than a million functions.
-        n_required: r, at most k.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxonline.learners import ThresholdAdvice
-        >>> ThresholdAdvice(3, 2)(jnp.array([1.0, 0.0, 0.0])).tolist()  # of the sets 01, 02 and 12
-        [1.0, 1.0, -1.0]
-    """
-
-    dimension: Count = static()
-    n_relevant: Count = static()
-    n_required: Count = static(default=1)
-
-    def __post_init__(self) -> None:
-        if self.n_relevant > self.dimension:
-            raise ArgumentError("n_relevant", f"must be at most dimension, {self.dimension} (got {self.n_relevant})")
-        if self.n_required > self.n_relevant:
-            raise ArgumentError("n_required", f"must be at most n_relevant, {self.n_relevant} (got {self.n_required})")
-        if self.n_functions > MAX_FUNCTIONS:
-            raise ArgumentError(
-                "n_relevant", f"must give at most {MAX_FUNCTIONS:,} functions (got {self.n_functions:,}); use `Winnow`"
-            )
-
-    @property
-    def n_functions(self) -> int:
-        """The number K of functions, "d choose k"."""
-        return math.comb(self.dimension, self.n_relevant)
-
-    def __call__(self, x: Float[Array, "d"]) -> Float[Array, "K"]:
-        """Return the predictions for an instance."""
-        sets = np.array(list(itertools.combinations(range(self.dimension), self.n_relevant)), np.int32)
-        enough = jnp.sum(x[sets], axis=1) >= self.n_required
-        return jnp.where(enough, 1.0, -1.0).astype(x.dtype)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -193,11 +125,6 @@ class Truncated(LearnerWrapper):
 
     def __post_init__(self) -> None:
         check_range(self.low, self.high)
-
-    @property
-    def label_range(self) -> tuple[Any, Any]:
-        """The range of labels [low, high]."""
-        return self.low, self.high
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:
         """Return the state of the learner."""
@@ -263,11 +190,6 @@ class Aggregating(Learner):
         elif self.eta is None:
             problem = f"must be given for {type(self.loss).__name__} (got None); pass a rate for which it is mixable"
             raise ArgumentError("eta", problem)
-
-    @property
-    def label_range(self) -> tuple[ArrayLike, ArrayLike] | None:
-        """The range of the labels."""
-        return (self.low, self.high)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Compensated:
         """Return zero losses, one for each entry of the instance; raise a ValueError if instances are not vectors."""

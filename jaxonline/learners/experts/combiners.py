@@ -5,23 +5,24 @@ from typing import Annotated, Any, Literal, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
-from jaxonline.game.roles import Specs
+from jaxonline.game.roles import Learner, Specs
 from jaxonline.learners.experts.weights import (
     SumsCombiner,
-    SumsLearner,
     add_losses,
     arm_unless_nan,
     check_prescribed_number,
+    check_range,
     divide_by_sum,
     excess,
-    nan_outside_unit,
-    range_width,
+    nan_outside,
     require_combiner,
     softmax_weights,
     vector_length,
     weights_of_sums,
+    zero_sums,
 )
 from jaxonline.numerics.elementwise import Compensated
 from jaxonline.parameters import check
@@ -79,7 +80,8 @@ class EWA(SumsCombiner):
     @validate_arguments
     def over_range(cls, low: FiniteFloat, high: FiniteFloat) -> "EWA":
         """Set the largest eta for the squared loss of predictions and labels in [low, high], 1 / (2 (high - low)^2)."""
-        return cls(0.5 / range_width(low, high) ** 2)
+        check_range(low, high)
+        return cls(0.5 / (high - low) ** 2)
 
     def init(self, n_experts: int, dtype: Any) -> Compensated:
         """Return the state of no losses; raise a ValueError for another number of experts than `n_experts`."""
@@ -366,7 +368,7 @@ PERTURBATIONS = {"exponential": WordPairs.exponential, "gumbel": WordPairs.gumbe
 
 @cites("kalai2005efficient", "hutter2005adaptive", "hannan1957approximation")
 @struct
-class FollowThePerturbedLeader(SumsLearner):
+class FollowThePerturbedLeader(Learner):
     """Follow the perturbed leader (FPL): follows the expert that minimises L_k - Z_k / eta, with new Z in each round.
 
     The outcome is the vector of the losses of all experts in [0, 1]. The move is an expert; the state is the cumulative
@@ -403,8 +405,9 @@ class FollowThePerturbedLeader(SumsLearner):
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Compensated:
         """Return zeros, one for each expert; raise a ValueError for another number of experts than `n_experts`."""
-        check_prescribed_number("n_experts", self.n_experts, vector_length("outcomes", specs.outcome))
-        return super().init(key, specs)
+        n_experts = vector_length("outcomes", specs.outcome)
+        check_prescribed_number("n_experts", self.n_experts, n_experts)
+        return zero_sums(n_experts, specs.outcome.dtype)
 
     def predict(self, key: Key[Array, ""], state: Compensated, x: Any) -> Int[Array, ""]:
         """Return the expert that minimises L_k - Z_k / eta for a new draw of Z."""
@@ -415,7 +418,7 @@ class FollowThePerturbedLeader(SumsLearner):
 
     def update(self, key: Key[Array, ""] | None, state: Compensated, oracle: Any) -> tuple[Compensated, tuple[()]]:
         """Add the losses to L."""
-        return add_losses(state, nan_outside_unit(oracle.y)), ()
+        return add_losses(state, nan_outside(oracle.y, 0.0, 1.0)), ()
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -452,13 +455,7 @@ class FollowTheRegularizedLeader(SumsCombiner):
         """Return the minimising weights w, from differences to the smallest loss, which stay exact in long runs."""
         differences = excess(state)
         scores = -jnp.asarray(self.eta, differences.dtype) * differences
-        return softmax_weights(scores) if self.regularizer == "entropy" else _project_on_simplex(scores)
-
-
-def _project_on_simplex(scores: Float[Array, "K"]) -> Float[Array, "K"]:
-    """Return the nearest point of the simplex: max(scores - tau, 0), where tau makes the sum 1."""
-    descending = -jnp.sort(-scores)
-    counts = jnp.arange(1, len(scores) + 1, dtype=scores.dtype)
-    taus = (jnp.cumsum(descending) - 1.0) / counts
-    tau = taus[jnp.sum(descending > taus) - 1]
-    return jnp.maximum(scores - tau, 0.0)
+        if self.regularizer == "entropy":
+            return softmax_weights(scores)
+        with jax.numpy_dtype_promotion("standard"):  # optax divides by integers
+            return optax.projections.projection_simplex(scores)

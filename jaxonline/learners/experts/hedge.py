@@ -4,12 +4,12 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Key
+from jaxtyping import Array, Bool, Key
 
 from jaxonline import random
 from jaxonline.game.roles import Draw
 from jaxonline.learners.experts.combiners import EWA
-from jaxonline.learners.experts.weights import AnyCombiner, CombinerLearner, arm_unless_nan, nan_outside_unit
+from jaxonline.learners.experts.weights import AnyCombiner, CombinerLearner, arm_unless_nan, nan_outside
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.signatures import validate_arguments
@@ -57,7 +57,7 @@ class DrawnExpert(CombinerLearner):
 
     def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple[()]]:
         """Pass to the combiner all losses, and the expected loss of the draw as the loss of the move."""
-        losses = nan_outside_unit(oracle.y)
+        losses = nan_outside(oracle.y, 0.0, 1.0)
         return self.combiner.update(state, losses, jnp.vdot(self.weights(state), losses)), ()
 
 
@@ -92,10 +92,6 @@ class Hedge(CombinerLearner):
     def over_horizon(cls, n_experts: CountFrom2, n_rounds: Rounds) -> "Hedge":
         """Set eta = sqrt(8 ln K / T) in `EWA`: for losses in [0, 1] the regret is at most sqrt(T ln K / 2)."""
         return cls(EWA(float(np.sqrt(8.0 * np.log(n_experts) / n_rounds)), n_experts))
-
-    def predict(self, key: Key[Array, ""] | None, state: PyTree, x: Any) -> Float[Array, "K"]:
-        """Return the weights of the experts."""
-        return self.weights(state)
 
     def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple[()]]:
         """Pass all losses to the combiner."""
@@ -147,14 +143,10 @@ class LabelEfficientHedge(CombinerLearner):
         eta = float(np.sqrt(2.0 * n_questions * np.log(n_experts)) / n_rounds)
         return cls(EWA(eta, n_experts), n_questions / n_rounds)
 
-    def predict(self, key: Key[Array, ""] | None, state: PyTree, x: Any) -> Float[Array, "K"]:
-        """Return the weights of the experts."""
-        return self.weights(state)
-
     def update(self, key: Key[Array, ""], state: PyTree, oracle: Any) -> tuple[PyTree, LabelEfficientInfo]:
         """Ask at random; pass losses / epsilon, or zeros, to the combiner."""
         weights = self.weights(state)
         epsilon = jnp.asarray(self.epsilon, weights.dtype)
         asked = random.bernoulli(key, epsilon)
-        estimates = jnp.where(asked, nan_outside_unit(oracle.outcome(asked)) / epsilon, 0.0)
+        estimates = jnp.where(asked, nan_outside(oracle.outcome(asked), 0.0, 1.0) / epsilon, 0.0)
         return self.combiner.update(state, estimates, jnp.vdot(weights, estimates)), LabelEfficientInfo(asked)

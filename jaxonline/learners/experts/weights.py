@@ -16,14 +16,9 @@ from jaxonline.parameters.types import Component, Convert, PyTree
 # Ranges of labels and losses that a learner assumes.
 
 
-def nan_outside(y: Array, low: Array, high: Array) -> Array:
+def nan_outside(y: Array, low: ArrayLike, high: ArrayLike) -> Array:
     """Return `y`, with NaN for values outside [low, high]."""
     return jnp.where((y >= low) & (y <= high), y, jnp.nan)
-
-
-def nan_outside_unit(losses: Array) -> Array:
-    """Return the losses, with NaN for values outside [0, 1]."""
-    return nan_outside(losses, jnp.zeros((), losses.dtype), jnp.ones((), losses.dtype))
 
 
 def check_range(low: ArrayLike, high: ArrayLike) -> None:
@@ -31,12 +26,6 @@ def check_range(low: ArrayLike, high: ArrayLike) -> None:
     least, most = check.concrete_array(low), check.concrete_array(high)
     if least is not None and most is not None and not (most > least).all():
         raise ArgumentError("high", f"must be above low (got low={least:g} and high={most:g})")
-
-
-def range_width(low: float, high: float) -> float:
-    """Return the width high - low of a range; raise a ValueError if the width is not above 0."""
-    check_range(low, high)
-    return float(high - low)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -57,16 +46,8 @@ def check_prescribed_number(name: str, prescribed: int | None, number: int) -> N
         raise ArgumentError(name, f"must be {number}, the number of experts or arms in this game (got {prescribed})")
 
 
-class SumsLearner(Learner):
-    """Base class of learners with compensated sums [K] as state; a subclass implements `predict` and `update`."""
-
-    def init(self, key: Key[Array, ""] | None, specs: Specs) -> Compensated:
-        """Return zeros, one for each entry of the outcome; raise a ValueError if outcomes are not vectors."""
-        return zero_sums(vector_length("outcomes", specs.outcome), specs.outcome.dtype)
-
-
 class CombinerLearner(Learner):
-    """Base of a learner that passes losses or estimates to a combiner; a subclass implements `predict` and `update`."""
+    """Base of a learner that passes losses or estimates to a combiner; a subclass implements `update`."""
 
     combiner: Any
 
@@ -78,6 +59,10 @@ class CombinerLearner(Learner):
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:
         """Return the combiner's state for vectors of losses; raise a ValueError if outcomes are not vectors."""
         return self.combiner.init(vector_length("outcomes", specs.outcome), specs.outcome.dtype)
+
+    def predict(self, key: Key[Array, ""] | None, state: PyTree, x: Any) -> Any:
+        """Return the weights of the experts."""
+        return self.weights(state)
 
     def weights(self, state: PyTree) -> Float[Array, "K"]:
         """Return the combiner's weights of the next round."""

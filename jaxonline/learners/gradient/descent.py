@@ -1,4 +1,4 @@
-"""Gradient descent: step sizes and learners."""
+"""Gradient descent: step sizes; projected descent, AdaGrad, Newton steps, and descent that observes losses only."""
 
 import inspect
 from collections.abc import Callable
@@ -9,13 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from annotated_types import Gt
-from jaxtyping import Array, Float, Int, Key
+from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline import random
 from jaxonline.estimators.gradients import AnyEstimator, check_estimator
 from jaxonline.game.roles import Feedback, Learner, Specs
-from jaxonline.learners.checks import zeros_like_vector
-from jaxonline.numerics.elementwise import compute_once
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.closures import build_cached, intern_functions
@@ -23,10 +21,6 @@ from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import set_field, static, struct
 from jaxonline.parameters.types import Component, Convert, Positive, PyTree, Rounds, Takes
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Step sizes as functions of the round, and optax optimizers.
-
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Step sizes: functions of the round t = 1, 2, ... whose value multiplies the optimiser's update.
@@ -114,10 +108,8 @@ class Schedule:
             with jax.numpy_dtype_promotion("standard"):  # optax divides counts by floats
                 step = jax.eval_shape(self.schedule, jax.ShapeDtypeStruct((), jnp.int32))
         except (TypeError, ValueError) as error:
-            shown = check.quote(self.schedule)
-            raise ArgumentTypeError(
-                "schedule", f"must be a function of the step count alone (got {shown}); {error}"
-            ) from error
+            problem = f"must be a function of the step count alone (got {check.quote(self.schedule)}); {error}"
+            raise ArgumentTypeError("schedule", problem) from error
         if getattr(step, "shape", None) != ():
             raise ArgumentTypeError("schedule", f"must return a number (got the shape {getattr(step, 'shape', None)})")
         set_field(self, "schedule", intern_functions(self.schedule))
@@ -167,11 +159,14 @@ Optimizer = Annotated[Any, Component("optimizer"), Convert(as_optimizer)]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Gradient descent: projected, with AdaGrad's steps, with Newton's steps, and from the loss of the move only.
+# What learners of vectors check, and what learners that step with an estimated gradient declare.
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# What all learners that step with an estimated gradient declare.
+def zeros_like_vector(learner: Any, spec: jax.ShapeDtypeStruct, argument: str = "instance") -> Float[Array, "d"]:
+    """Return zeros of the shape and dtype `spec`, or raise a ValueError if the shape is no vector's shape."""
+    if len(spec.shape) != 1:
+        raise ArgumentError(argument, f"must be a vector for {type(learner).__name__} (got shape {spec.shape})")
+    return jnp.zeros(spec.shape, spec.dtype)
 
 
 class EstimatorLearner(Learner):
@@ -194,7 +189,7 @@ class EstimatorLearner(Learner):
 
 
 Hypothesis = Literal["last", "average"]
-_SGD = optax.sgd(1.0)
+SGD = optax.sgd(1.0)
 
 
 class GradientState(NamedTuple):
@@ -253,7 +248,7 @@ class GradientLearner(EstimatorLearner):
     estimator: AnyEstimator
     step_size: StepSize
     radius: Positive | None = None
-    optimizer: Optimizer = static(default=_SGD)
+    optimizer: Optimizer = static(default=SGD)
     projection: Annotated[Callable[..., Any], Takes("(w, radius)"), Component("projection")] = static(
         default=optax.projections.projection_l2_ball
     )
@@ -286,26 +281,23 @@ class GradientLearner(EstimatorLearner):
 # AdaGrad with a step for each coordinate: Duchi, Hazan and Singer (2011).
 
 
-class AdaGradState(NamedTuple):
-    """State of `AdaGrad`: the hypothesis `w` [d], and the sums of the squared gradients of each coordinate [d]."""
-
-    w: Float[Array, "d"]
-    squares: Float[Array, "d"]
+_ADAGRAD = optax.chain(optax.scale_by_rss(initial_accumulator_value=0.0, eps=0.0), optax.scale(-1.0))
 
 
 @cites("duchi2011adaptive")
-@struct
-class AdaGrad(EstimatorLearner):
+@validate_arguments
+def AdaGrad(estimator: AnyEstimator, step_size: StepSize, radius: Positive) -> GradientLearner:
     """AdaGrad: a linear predictor <w, x>, |w_i| <= radius, with steps g_i / root of the sum of the squares of g_i.
 
     Each coordinate has its own step, which adapts to the gradients so far: rare attributes keep large steps. With the
     step size sqrt(2) radius the regret to every w in the box is at most 2 sqrt(2) radius times the sum over the
     coordinates of the root of the sum of the squared gradients (`bounds.adagrad`). A coordinate without a gradient does
-    not move. For other sets than the box use `GradientLearner` with the optimizer `optax.adagrad(1.0)`.
+    not move. The learner is a `GradientLearner` with the optimizer `optax.scale_by_rss`. For other sets than the box
+    use `GradientLearner` with the optimizer `optax.adagrad(1.0)`.
 
     Args:
         estimator: `estimator(key, w, oracle)` estimates the gradient at w (`jaxonline.estimators`).
-        step_size: factor of the steps.
+        step_size: factor of the steps, a step size as for `GradientLearner`.
         radius: half the width of the box.
 
     Example:
@@ -315,27 +307,13 @@ class AdaGrad(EstimatorLearner):
         >>> jo.play(game, learner, jax.random.key(0), n_rounds=2)[1].y_hat.tolist()  # g = -2, the first step is 0.5
         [0.0, 0.5]
     """
+    return GradientLearner(estimator, step_size, radius, optimizer=_ADAGRAD, projection=project_on_box)
 
-    estimator: AnyEstimator
-    step_size: Positive
-    radius: Positive
 
-    def init(self, key: Key[Array, ""] | None, specs: Specs) -> AdaGradState:
-        """Return w = 0 and no squares; instances must be vectors."""
-        zeros = zeros_like_vector(self, specs.instance)
-        return AdaGradState(zeros, zeros)
-
-    def predict(self, key: Key[Array, ""] | None, state: AdaGradState, x: Float[Array, "d"]) -> Float[Array, ""]:
-        """Predict <w, x>."""
-        return state.w @ x
-
-    def update(self, key: Key[Array, ""] | None, state: AdaGradState, oracle: Any) -> tuple[AdaGradState, GradientInfo]:
-        """Add the squares of g, and clip w - step g / root(squares) to the box."""
-        g = self.estimator(key, state.w, oracle)
-        step, radius = jnp.asarray(self.step_size, g.dtype), jnp.asarray(self.radius, g.dtype)
-        squares = state.squares + compute_once(jnp.square, g)  # all programs round alike
-        w = state.w - step * g / jnp.sqrt(jnp.where(squares > 0, squares, 1.0))
-        return AdaGradState(jnp.clip(w, -radius, radius), squares), GradientInfo(jnp.linalg.norm(g))
+def project_on_box(w: Float[Array, "d"], radius: Float[ArrayLike, ""]) -> Float[Array, "d"]:
+    """Return the nearest point of the box |w_i| <= radius."""
+    limit = jnp.asarray(radius, w.dtype)
+    return jnp.clip(w, -limit, limit)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -350,12 +328,6 @@ class OnlineNewtonState(NamedTuple):
 
     w: Float[Array, "d"]
     A: Float[Array, "d d"]
-
-
-class OnlineNewtonInfo(NamedTuple):
-    """Diagnostics of one update: `gradient_norm` is the Euclidean norm of the gradient."""
-
-    gradient_norm: Float[Array, ""]
 
 
 @cites("hazan2007logarithmic", "hazan2016introduction")
@@ -400,14 +372,14 @@ class OnlineNewtonStep(EstimatorLearner):
 
     def update(
         self, key: Key[Array, ""] | None, state: OnlineNewtonState, oracle: Any
-    ) -> tuple[OnlineNewtonState, OnlineNewtonInfo]:
+    ) -> tuple[OnlineNewtonState, GradientInfo]:
         """Add g g' to A, and set w to the projection of w - A^-1 g / gamma in the norm of A."""
         g = self.estimator(key, state.w, oracle)
         A = state.A + jnp.outer(g, g)
         values, vectors = jnp.linalg.eigh(A)
         gamma, radius = (jnp.asarray(number, g.dtype) for number in (self.gamma, self.radius))
         z = vectors.T @ state.w - (vectors.T @ g) / (values * gamma)  # in the coordinates of A's eigenvectors
-        return OnlineNewtonState(vectors @ _project(z, values, radius), A), OnlineNewtonInfo(jnp.linalg.norm(g))
+        return OnlineNewtonState(vectors @ _project(z, values, radius), A), GradientInfo(jnp.linalg.norm(g))
 
 
 def _project(z: Float[Array, "d"], values: Float[Array, "d"], radius: Float[Array, ""]) -> Float[Array, "d"]:

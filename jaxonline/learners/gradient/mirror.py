@@ -1,20 +1,19 @@
 """Mirror descent and its maps, with exponentiated gradient."""
 
-from typing import Annotated, Any, NamedTuple, Protocol, runtime_checkable
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.estimators.gradients import AnyEstimator
 from jaxonline.game.roles import Specs
-from jaxonline.learners.checks import zeros_like_vector
 from jaxonline.learners.experts.weights import softmax_weights
-from jaxonline.learners.gradient.descent import EstimatorLearner, Optimizer, StepSize
+from jaxonline.learners.gradient.descent import SGD, EstimatorLearner, Optimizer, StepSize, zeros_like_vector
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
+from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Component, Convert, Ge, Number, Positive, PyTree, host_float
 
@@ -28,38 +27,40 @@ from jaxonline.parameters.types import Component, Convert, Ge, Number, Positive,
 NEWTON_ITERATIONS = 30  # for the sum of the weights; they converge quadratically from below
 
 
-@runtime_checkable
-class MirrorMap(Protocol):
-    """A regularizer R on a set, by the map from theta to the point of the set, and by the norms of its theorem."""
+class MirrorMap:
+    """Base class of mirror maps: a regularizer R on a set, the point of the set for theta, and the theorem's norms.
+
+    A subclass implements `point`, and `divergence` and `dual_norm` for the bound.
+    """
 
     def start(self, zeros: Float[Array, "d"]) -> Float[Array, "n"]:
-        """Return theta before round 1; d is the length of an instance."""
-        ...
+        """Return theta before round 1; by default zeros [d], where d is the length of an instance."""
+        return zeros
 
     def gradient(self, g: Float[Array, "d"]) -> Float[Array, "n"]:
-        """Return the gradient in the variables of theta, for a gradient g in w."""
-        ...
+        """Return the gradient in the variables of theta, for a gradient g in w; by default g."""
+        return g
 
     def shift(self, theta: Float[Array, "n"]) -> Float[Array, "n"]:
-        """Return theta up to a change that moves no point, so that theta stays bounded."""
-        ...
+        """Return theta up to a change that moves no point, so that theta stays bounded; by default unchanged."""
+        return theta
 
     def point(self, theta: Float[Array, "n"]) -> Float[Array, "d"]:
         """Return the point w of the set."""
-        ...
+        raise NotImplementedError
 
     def divergence(self, u: Float[np.ndarray, "d"]) -> float:
         """Return R(u) - min R, or an upper bound."""
-        ...
+        raise NotImplementedError
 
     def dual_norm(self, g: Float[np.ndarray, "... d"]) -> Float[np.ndarray, "..."]:
         """Return the dual norm of gradients in w."""
-        ...
+        raise NotImplementedError
 
 
 @cites("kivinen1997exponentiated", "shalevshwartz2012online")
 @struct
-class Entropy:
+class Entropy(MirrorMap):
     """Entropy R(w) = sum w ln w on the simplex: exponentiated gradient. The dual norm is scale |g|_inf.
 
     Args:
@@ -108,7 +109,7 @@ class Entropy:
 
 @cites("grove2001general", "gentile2003robustness", "shalevshwartz2012online")
 @struct
-class PNorm:
+class PNorm(MirrorMap):
     """The p-norm map: R(w) = (p - 1) |w|_q^2 / 2 on R^d, 1/p + 1/q = 1. The dual norm is |g|_p.
 
     With p = 2 the map is the identity, that is gradient descent without a projection. With p = 2 ln d the bound is
@@ -126,18 +127,6 @@ class PNorm:
 
     p: Annotated[Number, Ge(2)]
 
-    def start(self, zeros: Float[Array, "d"]) -> Float[Array, "d"]:
-        """Return zeros."""
-        return zeros
-
-    def gradient(self, g: Float[Array, "d"]) -> Float[Array, "d"]:
-        """Return g."""
-        return g
-
-    def shift(self, theta: Float[Array, "d"]) -> Float[Array, "d"]:
-        """Return theta."""
-        return theta
-
     def point(self, theta: Float[Array, "d"]) -> Float[Array, "d"]:
         """Return the gradient of |theta|_p^2 / (2 (p - 1))."""
         return p_norm_link(theta, self.p) / (jnp.asarray(self.p, theta.dtype) - 1.0)
@@ -153,7 +142,7 @@ class PNorm:
 
 
 @struct
-class LogBarrier:
+class LogBarrier(MirrorMap):
     """Logarithmic barrier R(w) = -sum ln w on the simplex: w_i = 1 / (c - theta_i). The dual norm is |g|_inf.
 
     Weights fall as 1/t in place of exponentially, so a weight recovers soon after its losses end. R is infinite on the
@@ -166,14 +155,6 @@ class LogBarrier:
         >>> [round(float(weight), 4) for weight in LogBarrier().point(jnp.array([0.0, -1.5]))]
         [0.6667, 0.3333]
     """
-
-    def start(self, zeros: Float[Array, "d"]) -> Float[Array, "d"]:
-        """Return zeros, for equal weights."""
-        return zeros
-
-    def gradient(self, g: Float[Array, "d"]) -> Float[Array, "d"]:
-        """Return g."""
-        return g
 
     def shift(self, theta: Float[Array, "d"]) -> Float[Array, "d"]:
         """Return theta with the largest entry 0."""
@@ -228,9 +209,6 @@ AnyMirrorMap = Annotated[Any, Component("`Entropy`", "`PNorm`", "`LogBarrier`"),
 # Mirror descent in its lazy form: gradients are summed, and a mirror map turns the sum into a point of the set.
 
 
-SGD = optax.sgd(1.0)
-
-
 class MirrorState(NamedTuple):
     """State of mirror descent: `theta`, the sum of -step g over the rounds, up to a change that moves no point."""
 
@@ -239,38 +217,9 @@ class MirrorState(NamedTuple):
     optimizer: PyTree
 
 
-class MirrorDescent(EstimatorLearner):
-    """Base class of learners that predict <w, x> with the point w of a mirror map: all but `predict`."""
-
-    estimator: Any
-    step_size: Any
-    optimizer: Any
-
-    def get_map(self) -> MirrorMap:
-        """Return the mirror map."""
-        raise NotImplementedError
-
-    def init(self, key: Key[Array, ""] | None, specs: Specs) -> MirrorState:
-        """Return the point where R is smallest; instances must be vectors."""
-        theta = self.get_map().start(zeros_like_vector(self, specs.instance))
-        return MirrorState(theta, jnp.int32(0), self.optimizer.init(theta))
-
-    def update(self, key: Key[Array, ""], state: MirrorState, oracle: Any) -> tuple[MirrorState, tuple[()]]:
-        """Subtract step g from theta, g the gradient at w."""
-        t, mirror_map = state.t + 1, self.get_map()
-        g = mirror_map.gradient(self.estimator(key, self.w(state), oracle))
-        direction, optimizer_state = self.optimizer.update(g, state.optimizer, state.theta)
-        theta = state.theta + self.step_size(t, g.dtype) * direction
-        return MirrorState(mirror_map.shift(theta), t, optimizer_state), ()
-
-    def w(self, state: MirrorState) -> Float[Array, "d"]:
-        """Return the weights w."""
-        return self.get_map().point(state.theta)
-
-
 @cites("nemirovski1983problem", "beck2003mirror", "shalevshwartz2012online")
 @struct
-class MirrorLearner(MirrorDescent):
+class MirrorLearner(EstimatorLearner):
     """Mirror descent: predict <w, x> with the w that minimises R(w) + the sum of step <g, w> over the rounds so far.
 
     The mirror map has the regularizer R and its set: `Entropy()` (exponentiated gradient), `PNorm(p)` (p = 2 is
@@ -299,13 +248,26 @@ class MirrorLearner(MirrorDescent):
     mirror_map: AnyMirrorMap
     optimizer: Optimizer = static(default=SGD)
 
-    def get_map(self) -> MirrorMap:
-        """Return the mirror map."""
-        return self.mirror_map
+    def init(self, key: Key[Array, ""] | None, specs: Specs) -> MirrorState:
+        """Return the point where R is smallest; instances must be vectors."""
+        theta = self.mirror_map.start(zeros_like_vector(self, specs.instance))
+        return MirrorState(theta, jnp.int32(0), self.optimizer.init(theta))
 
     def predict(self, key: Key[Array, ""] | None, state: MirrorState, x: Float[Array, "d"]) -> Float[Array, ""]:
         """Predict <w, x>."""
         return self.w(state) @ x
+
+    def update(self, key: Key[Array, ""], state: MirrorState, oracle: Any) -> tuple[MirrorState, tuple[()]]:
+        """Subtract step g from theta, g the gradient at w."""
+        t = state.t + 1
+        g = self.mirror_map.gradient(self.estimator(key, self.w(state), oracle))
+        direction, optimizer_state = self.optimizer.update(g, state.optimizer, state.theta)
+        theta = state.theta + self.step_size(t, g.dtype) * direction
+        return MirrorState(self.mirror_map.shift(theta), t, optimizer_state), ()
+
+    def w(self, state: MirrorState) -> Float[Array, "d"]:
+        """Return the weights w."""
+        return self.mirror_map.point(state.theta)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -313,8 +275,14 @@ class MirrorLearner(MirrorDescent):
 
 
 @cites("kivinen1997exponentiated", "nemirovski1983problem", "beck2003mirror", "shalevshwartz2012online")
-@struct
-class ExponentiatedGradient(MirrorDescent):
+@validate_arguments
+def ExponentiatedGradient(
+    estimator: AnyEstimator,
+    step_size: StepSize,
+    scale: Positive = 1.0,
+    signed: bool = False,
+    optimizer: Optimizer = SGD,
+) -> MirrorLearner:
     """Exponentiated gradient: predict <w, x> with w on the simplex, w_i <- w_i exp(-step g_i) / sum; EG+- if `signed`.
 
     The weights are `scale` times a point of the simplex. If `signed`, the weights are the differences between the two
@@ -340,17 +308,4 @@ class ExponentiatedGradient(MirrorDescent):
         >>> [f"{weight:.2f}" for weight in learner.w(state)]
         ['0.99', '0.01']
     """
-
-    estimator: AnyEstimator
-    step_size: StepSize
-    scale: Positive = 1.0
-    signed: bool = static(default=False)
-    optimizer: Optimizer = static(default=SGD)
-
-    def get_map(self) -> Entropy:
-        """Return the entropy."""
-        return Entropy(self.scale, self.signed)
-
-    def predict(self, key: Key[Array, ""] | None, state: MirrorState, x: Float[Array, "d"]) -> Float[Array, ""]:
-        """Predict <w, x>."""
-        return self.w(state) @ x
+    return MirrorLearner(estimator, step_size, Entropy(scale, signed), optimizer)

@@ -217,11 +217,6 @@ def project_to_ball(w: Expansion, radius: Float[ArrayLike, ""]) -> Expansion:
     return shrink(w, jnp.minimum(jnp.asarray(radius, norm.dtype) / norm, jnp.ones_like(norm)))
 
 
-def mark_overflow(w: Expansion, overflow: Bool[Array, ""]) -> Expansion:
-    """Return w with `overflow` set if `overflow` is True."""
-    return dataclasses.replace(w, overflow=w.overflow | overflow)
-
-
 def _beta_per_factor(psi: Feature) -> Float[Array, ""]:
     """Return the factor of beta_n for each of the n factors of Psi~, so that no product leaves the range of float32."""
     return jnp.exp(psi.log_beta / jnp.maximum(psi.level, 1).astype(psi.log_beta.dtype))
@@ -329,8 +324,8 @@ class Storage:
             (3, True)
         """
         n_pairs = n_rounds * repetitions  # of g~ and Psi~
-        estimates = n_pairs * (1.0 + _mean(length))
-        deepest = _limit("law of feature_map", _level_distribution(feature_map), risk / 4, estimates, n_rounds)
+        estimates = n_pairs * (1.0 + length.series.law.mean())
+        deepest = _limit("law of feature_map", feature_map.law, risk / 4, estimates, n_rounds)
         pairs, most_pairs = _pair_distribution(feature_map), 0
         if pairs is not None:
             most_pairs = _limit("pair_law of feature_map", pairs, risk / 4, estimates, n_rounds)
@@ -347,11 +342,7 @@ class Storage:
             plans.append((floats, levels, n_chunks))
         _, levels, n_chunks = min(plans)
         return cls(
-            tensor_levels=levels,
-            deepest=deepest,
-            most_pairs=most_pairs,
-            most_fresh=most_fresh,
-            n_chunks=n_chunks,
+            tensor_levels=levels, deepest=deepest, most_pairs=most_pairs, most_fresh=most_fresh, n_chunks=n_chunks
         )
 
     def overflow_probability(
@@ -359,9 +350,9 @@ class Storage:
     ) -> float:
         """Return a bound on the probability that a run of `n_rounds` overflows."""
         n_pairs = n_rounds * repetitions
-        estimates = n_pairs * (1.0 + _mean(length))
+        estimates = n_pairs * (1.0 + length.series.law.mean())
         pairs = _pair_distribution(feature_map)
-        probability = estimates * _tail(_level_distribution(feature_map), self.deepest + 1)
+        probability = estimates * _tail(feature_map.law, self.deepest + 1)
         if pairs is not None:
             probability += estimates * _tail(pairs, self.most_pairs + 1)
         probability += n_pairs * _tail(length.series.law, self.most_fresh + 1)
@@ -384,14 +375,6 @@ def _tail(distribution: CountDistribution, n: int) -> float:
 
 def _tail_of(distribution: CountDistribution, n: Int[Array, "*shape"]) -> Float[Array, "*shape"]:
     return distribution.tail(n)
-
-
-def _mean(length: GradientLength) -> float:
-    return length.series.law.mean()
-
-
-def _level_distribution(feature_map: FeatureMap) -> CountDistribution:
-    return feature_map.law  # type: ignore[attr-defined]
 
 
 def _pair_distribution(feature_map: FeatureMap) -> CountDistribution | None:
@@ -419,7 +402,7 @@ def _chunk_distribution(
 ) -> np.ndarray:
     """Return the distribution of the number of chunks stored for `n_pairs`; levels beyond `deepest` are not stored."""
     n_levels = max(_MAX_LEVELS, deepest + 1)
-    pmf = np.exp(_level_distribution(feature_map).log_table(n_levels))
+    pmf = np.exp(feature_map.law.log_table(n_levels))
     one = np.zeros(n_levels + 1)
     np.add.at(one, [count_chunks(n, levels) for n in range(n_levels)], _update_probability(length) * pmf)
     one[0] += 1.0 - one.sum()

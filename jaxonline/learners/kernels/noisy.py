@@ -15,8 +15,7 @@ from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.estimators.noisy_features import FeatureMap, PairProduct
 from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.game.roles import Learner, Specs
-from jaxonline.learners.checks import zeros_like_vector
-from jaxonline.learners.gradient.descent import StepSize
+from jaxonline.learners.gradient.descent import StepSize, zeros_like_vector
 from jaxonline.learners.kernels import expansion
 from jaxonline.learners.kernels.expansion import Expansion, Feature, ReservedChunks, Storage
 from jaxonline.numerics.elementwise import index_after
@@ -401,7 +400,7 @@ class NoisyKernel(Learner):
         w, g, too_large = add(key, state.w, t, oracle)
         if self.radius is not None:
             w = expansion.project_to_ball(w, self.radius)
-        w = expansion.mark_overflow(w, too_large)
+        w = replace(w, overflow=w.overflow | too_large)
         return NoisyKernelState(w, t), NoisyKernelInfo(g, w.squared_norm, w.overflow)
 
     def _add_pair(

@@ -1,5 +1,6 @@
 """Kernel learners that store the instances themselves."""
 
+import warnings
 from typing import Annotated, Any, NamedTuple
 
 import jax
@@ -9,10 +10,10 @@ from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
 from jaxonline.estimators.gradients import PlugInEstimator
 from jaxonline.estimators.surrogates import NoiseSurrogate
+from jaxonline.feedback.noise import Noise, TwoPoints
 from jaxonline.game.roles import Feedback, Learner, Specs
 from jaxonline.kernels import Kernel
-from jaxonline.learners.checks import check_known_noise, zeros_like_vector
-from jaxonline.learners.gradient.descent import StepSize
+from jaxonline.learners.gradient.descent import EstimatorLearner, StepSize, zeros_like_vector
 from jaxonline.numerics.ragged import batch_max
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
@@ -103,9 +104,19 @@ def empty_supports(learner: Any, capacity: int, instance: jax.ShapeDtypeStruct) 
     return Supports(points, alpha, jnp.zeros((), instance.dtype), jnp.int32(0))
 
 
-def capacity_hint(capacity: int) -> str:
-    """Return a hint how a learner with room for `capacity` points gets room for more rounds."""
-    return f"it stores one point for each round and has room for {capacity:,}: increase n_rounds"
+class SupportsLearner(Learner):
+    """Base class of learners with the state `Supports`, which have room for `n_rounds` points."""
+
+    n_rounds: int
+
+    @property
+    def capacity_hint(self) -> str:  # type: ignore[override]
+        """How to give the learner more storage."""
+        return f"it stores one point for each round and has room for {self.n_rounds:,}: increase n_rounds"
+
+    def overflow_probability(self, n_rounds: int) -> float:
+        """Return 1 if `n_rounds` is larger than the capacity, else 0."""
+        return float(n_rounds > self.n_rounds)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -118,7 +129,7 @@ def _require_plug_in(estimator: Any, name: str) -> Any:
 
 @cites("kivinen2004online", "zinkevich2003online")
 @struct
-class KernelGradient(Learner):
+class KernelGradient(SupportsLearner, EstimatorLearner):
     """Kernel gradient descent (NORMA): w <- w - step l'(w(x)) k(x, .), projected on a ball of the RKHS.
 
     This learner is the baseline for learners that know the noise: Kivinen, Smola and Williamson (2004), with the
@@ -154,20 +165,6 @@ class KernelGradient(Learner):
     n_rounds: Rounds = static()
     radius: Positive | None = None
 
-    @property
-    def loss(self) -> Any:
-        """The loss that the learner minimises."""
-        return self.estimator.loss
-
-    @property
-    def capacity_hint(self) -> str:
-        """How to give the learner more storage."""
-        return capacity_hint(self.n_rounds)
-
-    def overflow_probability(self, n_rounds: int) -> float:
-        """Return 1 if `n_rounds` is larger than the capacity, else 0."""
-        return float(n_rounds > self.n_rounds)
-
     def init(self, key: Key[Array, ""], specs: Specs) -> Supports:
         """Return w = 0; instances must be vectors."""
         return empty_supports(self, self.n_rounds, specs.instance)
@@ -192,7 +189,7 @@ class KernelGradient(Learner):
 
 @cites("cesabianchi2010learning")
 @struct
-class SurrogateKernel(Learner):
+class SurrogateKernel(SupportsLearner):
     """Surrogate kernel learner (paper B, Algorithm 2): gradient descent in the RKHS of the surrogate kernel k^.
 
     Source: "Learning from noisy data under distributional assumptions" (NIPS workshop 2010), section 6. The gradient is
@@ -228,28 +225,16 @@ class SurrogateKernel(Learner):
     n_rounds: Rounds = static()
     radius: Positive | None = None
 
-    @property
-    def capacity_hint(self) -> str:
-        """How to give the learner more storage."""
-        return capacity_hint(self.n_rounds)
-
-    def overflow_probability(self, n_rounds: int) -> float:
-        """Return 1 if `n_rounds` is larger than the capacity, else 0."""
-        return float(n_rounds > self.n_rounds)
-
     def check_feedback(self, feedback: Feedback) -> None:
         """Raise a ValueError for noise that biases the learner, and warn of noise with an unknown distribution."""
-        surrogate, dimension = self.surrogate, np.shape(self.surrogate.variances)[0]
-        check_known_noise(feedback, self, "surrogate", surrogate.law, surrogate.covariance, dimension)
+        _check_noise(feedback, self.surrogate)
 
     def init(self, key: Key[Array, ""], specs: Specs) -> Supports:
         """Return w = 0; instances must be vectors of the surrogate's dimension."""
         instance = specs.instance
         if instance.shape != (self.surrogate.dimension,):
-            raise ArgumentError(
-                "surrogate",
-                f"must be for instances of shape {instance.shape} (got dimension {self.surrogate.dimension})",
-            )
+            problem = f"must be for instances of shape {instance.shape} (got dimension {self.surrogate.dimension})"
+            raise ArgumentError("surrogate", problem)
         return empty_supports(self, self.n_rounds, instance)
 
     def predict(self, key: Key[Array, ""], state: Supports, x: Float[Array, "d"]) -> Float[Array, ""]:
@@ -265,3 +250,44 @@ class SurrogateKernel(Learner):
         square = kernel.at_zero()
         state, overflow = state.add_point(x, alpha, state.evaluate(kernel, x), square, self.radius, self.n_rounds)
         return state, SupportsInfo(gradient, overflow)
+
+
+_MAX_RELATIVE_DIFFERENCE = 1e-5  # of equal covariances in float32, relative to the largest entry
+
+
+def _check_noise(feedback: Feedback, surrogate: Any) -> None:
+    """Raise a ValueError for other noise than that of the surrogate, and warn of noise with an unknown distribution."""
+    if not feedback.makes_copies and feedback.noise is None:
+        return
+    noise, law = feedback.noise, surrogate.law
+    is_other = isinstance(noise, TwoPoints) or (isinstance(noise, Noise) and noise.law != law)
+    if noise is None or is_other:
+        needed = f"must be {law.capitalize()} for SurrogateKernel with {type(surrogate).__name__}"
+        if noise is None and feedback.max_copies is not None:
+            advice = f"if their distribution is known, use Replicates(noise=jaxonline.noise.{law}(covariance))"
+            raise ArgumentError("noise", f"{needed} (got measured copies without a distribution); {advice}")
+        shown = "noise without a single distribution" if noise is None else repr(noise)
+        raise ArgumentError("noise", f"{needed} (got {shown})")
+    if not isinstance(noise, Noise):
+        warnings.warn(
+            f"noise: SurrogateKernel cannot check {noise!r}; it is biased unless the noise is {law.capitalize()} "
+            "with the covariance of its surrogate",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+        return
+    expected, actual = check.concrete_array(surrogate.covariance), check.concrete_array(noise.covariance)
+    if expected is None or actual is None:
+        return
+    expected, actual = (_as_matrix(a, len(surrogate.variances)) for a in (expected, actual))
+    limit = _MAX_RELATIVE_DIFFERENCE * np.abs(expected).max()
+    if expected.shape != actual.shape or np.abs(expected - actual).max() > limit:
+        problem = f"must have the covariance {expected.tolist()} of the learner's surrogate (got {actual.tolist()})"
+        raise ArgumentError("noise", problem)
+
+
+def _as_matrix(covariance: np.ndarray, dimension: int) -> np.ndarray:
+    """Return the matrix of a covariance given as a variance, variances or a matrix."""
+    if covariance.ndim == 0:
+        return float(covariance) * np.eye(dimension)
+    return np.diag(covariance) if covariance.ndim == 1 else covariance

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Key
 
 from jaxonline.game.roles import Learner, Specs
-from jaxonline.learners.checks import zeros_like_vector
+from jaxonline.learners.gradient.descent import zeros_like_vector
 from jaxonline.learners.gradient.mirror import p_norm_link
 from jaxonline.losses import Hinge
 from jaxonline.parameters.citations import cites

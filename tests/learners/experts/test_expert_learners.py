@@ -280,7 +280,7 @@ def test_regret_of_fixed_share_to_the_best_sequence_is_below_its_bound(x64):
     losses[:20, 0] = losses[20:40, 1] = losses[40:, 2] = 0.0
     bound, rule = bounds.fixed_share(K, T, 2), FixedShare.over_horizon(K, T, 2)
     assert bound.eta == pytest.approx(rule.eta)
-    best = jo.comparators.best_segments(losses, 3).loss
+    best = jo.BestSegments(3).best_losses(None, losses, np.array([T]))[0]
 
     def regret(combiner):
         return float((np.asarray(on_losses(Hedge(combiner), losses)[0]) * losses).sum()) - best

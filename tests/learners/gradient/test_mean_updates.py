@@ -19,6 +19,7 @@ from jaxonline.feedback.noise import gaussian
 from jaxonline.game import Specs
 from jaxonline.learners import (
     Baseline,
+    Entropy,
     ExponentiatedGradient,
     GradientLearner,
     InverseSqrt,
@@ -26,7 +27,7 @@ from jaxonline.learners import (
     PNorm,
     WithFeatures,
 )
-from jaxonline.learners.wrappers.with_features import FeaturedOracle
+from jaxonline.learners.wrappers import FeaturedOracle
 from jaxonline.parameters.struct import replace
 
 ROUNDS, STEP = 10, InverseSqrt(0.3)
@@ -65,7 +66,7 @@ def of_features(learner, state):
 
 
 def of_log_ratios(learner, state):
-    both = np.concatenate([g := 1.5 * gradient(jax.jit(ExponentiatedGradient.w)(learner, state)), -g])
+    both = np.concatenate([g := 1.5 * gradient(jax.jit(MirrorLearner.w)(learner, state)), -g])
     return both[1:] - both[0]
 
 
@@ -146,7 +147,7 @@ def test_the_mean_update_is_the_step_with_the_exact_gradient(name):
 
 PLANTED = {
     "attributes, l1": lambda learner: replace(learner, step_size=InverseSqrt(0.35)),
-    "exponentiated, copies": lambda learner: replace(learner, scale=np.float32(1.3)),
+    "exponentiated, copies": lambda learner: replace(learner, mirror_map=Entropy(1.3, signed=True)),
 }
 
 

@@ -10,7 +10,7 @@ import jaxonline as jo
 from jaxonline.estimators import FourierFeatures, FullGradient, KnownCovariance, MeanOfCopies, NaiveCopy, TwoCopies
 from jaxonline.kernels import Gaussian, Kernel
 from jaxonline.learners import KernelGradient, WithFeatures
-from jaxonline.learners.wrappers.with_features import FeaturedOracle
+from jaxonline.learners.wrappers import FeaturedOracle
 from jaxonline.losses import Exponential, SmoothedAbsolute, Squared
 from jaxonline.parameters.struct import struct
 

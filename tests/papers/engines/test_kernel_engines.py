@@ -11,9 +11,9 @@ from vaw_equations import normal_equations, sequence
 import jaxonline as jo
 from benchmarks.papers.engines import kernels
 from benchmarks.papers.engines.kernels import aggregate, expert_forecasts, forecast, play_sequence
+from benchmarks.papers.engines.omkl_gf import OMKLGF
 from benchmarks.papers.studies.multikernel import LateStart
 from jaxonline.estimators.fourier import Dictionary
-from jaxonline.learners import OMKLGF
 from jaxonline.learners.experts.advice import Aggregating, OverAdvice, Truncated, as_learner
 from jaxonline.learners.experts.combiners import BOA, EWA, MLPoly, MLProd
 from jaxonline.learners.linear.vaw import VAW

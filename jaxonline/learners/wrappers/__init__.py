@@ -1,1 +1,0 @@
-"""Learners that wrap other learners."""
