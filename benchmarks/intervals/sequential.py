@@ -20,7 +20,7 @@ from jaxonline.results.statistics.sequential import (
     PairStates,
     look,
 )
-from jaxonline.simulation.until_decided import ANYTIME, looks
+from jaxonline.simulation.stopping_rules import ANYTIME, looks
 
 TITLE = "A sequential comparison"
 STUDIES, BATCH, MOST_RUNS, GROUP, MARGIN = 2000, 100, 2000, 100, 0.2
@@ -163,7 +163,7 @@ def section() -> str:
     """Return the section about sequential comparisons."""
     four, bounded = four_learners(), bounded_runs()
     means = ", ".join(f"{mean:g}" for mean in MEANS)
-    return f"""`simulate(..., until=jo.UntilDecided(margin))` looks after 100 runs, and then after each further block of
+    return f"""`simulate(..., stop=jo.UntilDecided(margin))` looks after 100 runs, and then after each further block of
 {GROUP} runs or 10 % more runs, until each pair of learners is decided, or until {MOST_RUNS:,} runs. The tables show
 {STUDIES:,} simulated studies of learners with independent runs. The first table shows the percentage of studies that
 find a difference between two learners with equal means at one of the looks (`margin=0`, so studies without an error use

@@ -10,7 +10,7 @@ import jaxonline as jo
 from benchmarks.intervals.distributions import Distribution, bernoulli, exponential
 from jaxonline.parameters.errors import PrecisionWarning, UnseenEventsWarning
 from jaxonline.results.report.tables import Number, Table, Text
-from jaxonline.simulation.precision import until_precise
+from jaxonline.simulation.stopping_rules import until_precise
 
 TITLE = "A study that stops when its interval is narrow"
 STUDIES, MOST_RUNS, BLOCK, Q = 1000, 20_000, 64, "cumulative_loss"
@@ -94,9 +94,9 @@ def coverage_at_stopping(cases: Iterable[str] = tuple(CASES), studies: int = STU
 def section() -> str:
     """Return the section about stopped studies."""
     return f"""\
-`simulate(precision=...)` stops when every interval is narrow. The table shows the percentage of {STUDIES:,} studies
-in which the interval at the end contains the mean. Studies look at the interval after {2 * BLOCK} runs, and then again
-whenever the requested width is expected.
+`simulate(stop=jo.Precision(...))` stops when every interval is narrow. The table shows the percentage of {STUDIES:,}
+studies in which the interval at the end contains the mean. Studies look at the interval after {2 * BLOCK} runs, and
+then again whenever the requested width is expected.
 
 {coverage_at_stopping().markdown()}
 * **Losses with known limits** have the betting interval, which promises 95 % for every distribution. Its price is the

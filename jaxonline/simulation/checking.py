@@ -22,12 +22,11 @@ from jaxonline.results.quantities import ROUNDS_PLAYED
 from jaxonline.simulation import blocks
 from jaxonline.simulation.cluster import Workers
 from jaxonline.simulation.measures import RoundsPlayed, with_defaults
-from jaxonline.simulation.precision import Precision
 from jaxonline.simulation.progress import Progress, check_progress
 from jaxonline.simulation.recording import check_runs, record_rounds
 from jaxonline.simulation.segments import can_stop
+from jaxonline.simulation.stopping_rules import Precision, UntilDecided
 from jaxonline.simulation.sweeps import Sweep, Team, as_team, check_unique_names
-from jaxonline.simulation.until_decided import UntilDecided
 from jaxonline.store.checkpoints import Checkpoint
 
 
@@ -45,7 +44,7 @@ class SimulationOptions:
     n_runs: int
     runs: np.ndarray  # indices of the runs to simulate
     key: jax.Array
-    until: Precision | UntilDecided | None  # the stopping rule
+    stop: Precision | UntilDecided | None  # the stopping rule
     width: int  # runs per block
     mesh: Mesh  # the devices
     progress: Progress
@@ -80,7 +79,7 @@ class SimulationOptions:
 
 def check_options(
     game: Any, learners: Any, workers: Workers | None, *, n_runs: Any, n_rounds: Any, key: Any, comparator: Any,
-    measures: Any, record_at: Any, spacing: Any, runs: Any, precision: Any, until: Any, block_size: Any,
+    measures: Any, record_at: Any, spacing: Any, runs: Any, stop: Any, block_size: Any,
     mesh: Any, progress: Any, checkpoint: Any,
 ) -> SimulationOptions:  # fmt: skip
     """Check the arguments of `simulate`, whose cluster has the given `workers`. Raises the errors of `simulate`."""
@@ -90,7 +89,7 @@ def check_options(
     mesh = blocks.default_mesh() if mesh is None else blocks.check_mesh(mesh)
     backend = jax.default_backend() if workers is None else workers.machine.backend
     width = blocks.default_width(game.specs, n_runs, backend) if block_size is None else _check_block_size(block_size)
-    rule = _check_rule(precision, until, runs)
+    _check_rule(stop, runs)
     rounds, selected = record_rounds(n_rounds, record_at, spacing), check_runs(runs, n_runs)
     root = check.as_key("key", key)
     check_progress(progress)
@@ -106,13 +105,13 @@ def check_options(
     for measure, team in ((measure, team) for measure in counted.values() for team in teams):
         measure.init(team.record)  # raises an error if the learner's rounds lack the measured quantity
     options = SimulationOptions(
-        game, learners, teams, comparator, counted, n_rounds, rounds, n_runs, selected, root, rule,
+        game, learners, teams, comparator, counted, n_rounds, rounds, n_runs, selected, root, stop,
         width, mesh, progress, store, workers,
     )  # fmt: skip
     if workers is None:
         _check_memory(options, statistic)
-    if isinstance(rule, UntilDecided):
-        rule.check_study(len(options.members), n_runs)
+    if isinstance(stop, UntilDecided):
+        stop.check_study(len(options.members), n_runs)
     warn_about_loss_mismatch(game, options.members)
     for team in teams:
         if can_stop(team.record):
@@ -120,19 +119,11 @@ def check_options(
     return options
 
 
-def _check_rule(precision: Any, until: Any, runs: Any) -> Precision | UntilDecided | None:
-    """Return the stopping rule, which is given as `precision` or as `until`."""
-    if precision is not None:
-        check.instance("precision", precision, Precision, "a Precision")
-    if until is not None:
-        check.instance("until", until, (Precision, UntilDecided), "a Precision or an UntilDecided")
-        if precision is not None:
-            raise ArgumentError("until", "must be None if precision is given (got both)")
-    rule = precision if until is None else until
-    if rule is not None and runs is not None:
-        name = "precision" if until is None else "until"
-        raise ArgumentError("runs", f"must be None if {name} decides how many runs there are (got both)")
-    return rule
+def _check_rule(stop: Any, runs: Any) -> None:
+    if stop is not None:
+        check.instance("stop", stop, (Precision, UntilDecided), "a Precision or an UntilDecided")
+        if runs is not None:
+            raise ArgumentError("runs", "must be None if stop decides how many runs there are (got both)")
 
 
 def _check_stopping(name: str, comparator: Any) -> None:

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import jax
 import numpy as np
 
 from jaxonline.results import Result
@@ -10,7 +9,6 @@ from jaxonline.simulation.checking import SimulationOptions
 from jaxonline.simulation.execution import ComputedStudy
 from jaxonline.simulation.overflow import warn_of_divergence, warn_of_overflow
 from jaxonline.simulation.planning import StudyPlan
-from jaxonline.simulation.underflow import warn_of_underflow
 from jaxonline.store.layout import COMPARATOR_LOSS
 from jaxonline.store.lazy_arrays import finished_rounds, study_arrays
 
@@ -37,8 +35,6 @@ def collect_result(options: SimulationOptions, study: StudyPlan, computed: Compu
         for team in options.teams for name in team.members
     }  # fmt: skip
     warn_of_divergence(options.members, result.first_nonfinite, limits)
-    run_key = jax.random.fold_in(options.key, int(options.runs[0]))
-    warn_of_underflow(options.game, options.teams, result.cumulative_loss[:, :, -1], run_key, int(rounds[-1]))
     return result
 
 

@@ -1,17 +1,13 @@
-"""Measures: quantities that are updated in each round of a run, and appear in the result by name.
+"""Measures: quantities that are counted during a run and recorded, also of thresholds and of learners that stop."""
 
-Cumulative loss and queries are always measured. Request other measures with `simulate(..., measures=[Mistakes(),
-Pulls()])`. To write your own measure, define a struct with a `name` and the methods `init`, `add` and `read`
-(`game.protocols.Measure`).
-"""
-
+import abc
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any, ClassVar, Literal
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from jaxonline.game import Draw, Round
 from jaxonline.game.roles import Measure
@@ -20,8 +16,15 @@ from jaxonline.numerics.elementwise import Compensated
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.struct import static, struct
-from jaxonline.parameters.types import Component, PyTree, Takes, Text
+from jaxonline.parameters.types import Component, Count, Interval, Number, PyTree, Takes, Text
 from jaxonline.results.quantities import LOSS_OF_REWARD, ROUNDS_PLAYED
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Measures: quantities that are updated in each round of a run, and appear in the result by name.
+#
+# Cumulative loss and queries are always measured. Request other measures with `simulate(..., measures=[Mistakes(),
+# Pulls()])`. To write your own measure, define a struct with a `name` and the methods `init`, `add` and `read`
+# (`game.protocols.Measure`).
 
 
 @struct
@@ -325,3 +328,212 @@ def with_defaults(extra: Iterable[Any]) -> dict[str, Any]:
             raise ArgumentError("measures", f"must have distinct names (got {measure.name!r} twice)")
         by_name[measure.name] = measure
     return by_name
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Measures of the coverage of prediction sets: the fraction of outcomes that are at most the move, a threshold.
+
+
+@struct
+class Coverage:
+    """Coverage: the fraction of the last rounds whose outcome is at most the move, a threshold.
+
+    `GradientLearner` with the gradient of the loss `Pinball` learns such a threshold.
+
+    Args:
+        window: number of last rounds; the name of the measure is "coverage_of_last_W" for a window W. Before round W
+            the measure is the coverage of all rounds.
+
+    Example:
+        >>> import numpy as np, jaxonline as jo
+        >>> scores = jo.environments.DataStream(np.ones((4, 1)), np.array([0.5, 2.0, 0.5, 0.5]))
+        >>> pinball = jo.losses.Pinball(0.5)
+        >>> game = jo.Game(scores, jo.FullInformation(), pinball)
+        >>> learner = jo.GradientLearner(jo.estimators.FullGradient(pinball), step_size=2.0)
+        >>> result = jo.simulate(game, learner, n_runs=1, n_rounds=4, record_at=[2, 4], measures=[jo.Coverage(2)])
+        >>> result.measures["coverage_of_last_2"].tolist()
+        [[[0.0, 1.0]]]
+    """
+
+    window: Count = static()
+
+    @property
+    def name(self) -> str:
+        """The name "coverage_of_last_W"."""
+        return f"coverage_of_last_{self.window}"
+
+    def init(self, record: Round) -> tuple[Bool[Array, "W"], Int[Array, ""]]:
+        """Return whether each of the last W rounds is covered (none so far), and the number of rounds."""
+        return jnp.zeros(self.window, bool), jnp.int32(0)
+
+    def add(
+        self, carry: tuple[Bool[Array, "W"], Int[Array, ""]], t: Int[Array, ""], record: Round
+    ) -> tuple[Bool[Array, "W"], Int[Array, ""]]:
+        """Replace the oldest round."""
+        return carry[0].at[(t - 1) % self.window].set(record.y <= record.y_hat), t
+
+    def read(self, carry: tuple[Bool[Array, "W"], Int[Array, ""]]) -> Float[Array, ""]:
+        """Return the fraction."""
+        covered, t = carry
+        dtype = jnp.result_type(float)
+        return jnp.sum(covered).astype(dtype) / jnp.clip(t, 1, self.window).astype(dtype)
+
+
+@struct
+class CoverageError:
+    """Error of the coverage: |fraction of all rounds whose outcome is above the threshold - alpha|.
+
+    Args:
+        alpha: fraction of outcomes that the threshold may miss.
+
+    Example:
+        >>> import numpy as np, jaxonline as jo
+        >>> scores = jo.environments.DataStream(np.ones((4, 1)), np.array([0.5, 2.0, 0.5, 0.5]))
+        >>> pinball = jo.losses.Pinball(0.5)
+        >>> game = jo.Game(scores, jo.FullInformation(), pinball)
+        >>> learner = jo.GradientLearner(jo.estimators.FullGradient(pinball), step_size=2.0)
+        >>> measures = [jo.CoverageError(0.5)]
+        >>> result = jo.simulate(game, learner, n_runs=1, n_rounds=4, record_at=[1, 4], measures=measures)
+        >>> result.measures["coverage_error"].tolist()
+        [[[0.5, 0.0]]]
+    """
+
+    alpha: Annotated[Number, Interval(gt=0, lt=1)]
+    name: ClassVar[str] = "coverage_error"
+
+    def init(self, record: Round) -> tuple[Int[Array, ""], Int[Array, ""]]:
+        """Return the numbers of misses and of rounds, 0."""
+        return jnp.int32(0), jnp.int32(0)
+
+    def add(
+        self, carry: tuple[Int[Array, ""], Int[Array, ""]], t: Int[Array, ""], record: Round
+    ) -> tuple[Int[Array, ""], Int[Array, ""]]:
+        """Add 1 if the outcome is above the threshold."""
+        return carry[0] + (record.y > record.y_hat).astype(jnp.int32), t
+
+    def read(self, carry: tuple[Int[Array, ""], Int[Array, ""]]) -> Float[Array, ""]:
+        """Return the error."""
+        misses, t = carry
+        dtype = jnp.result_type(float)
+        return jnp.abs(misses.astype(dtype) / jnp.maximum(t, 1).astype(dtype) - jnp.asarray(self.alpha, dtype))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Measures for learners that stop and recommend an arm (`learners.bandits.best_arm.Recommendation`).
+
+
+class _LastRecommendation(abc.ABC):
+    """Base class of measures of the recommended arm; they need the arms' mean losses (`Game(pseudo=True)`)."""
+
+    def init(self, record: Round) -> Float[Array, ""]:
+        """Return NaN, the value before the first recommendation.
+
+        Raises:
+            TypeError: the learner recommends no arm, or outcomes are not vectors of losses.
+        """
+        _field(self, record, "recommendation")
+        if getattr(record.y_comparator, "ndim", None) != 1:
+            raise TypeError(f"{type(self).__name__} needs losses of arms as outcomes (got {record.y_comparator})")
+        return jnp.float32(jnp.nan)
+
+    def add(self, carry: Float[Array, ""], t: Int[Array, ""], record: Round) -> Float[Array, ""]:
+        """Return the measure's value for the arm that is recommended in round t."""
+        return self.of_excess(_excess_loss(record)).astype(jnp.float32)
+
+    def read(self, carry: Float[Array, ""]) -> Float[Array, ""]:
+        """The value."""
+        return carry
+
+    @abc.abstractmethod
+    def of_excess(self, excess: Float[Array, ""]) -> Array:
+        """Return the measure's value for an arm whose mean loss exceeds the smallest mean loss by `excess`."""
+
+
+@struct
+class SimpleRegret(_LastRecommendation):
+    """Mean loss of the recommended arm minus the mean loss of the best arm, in games with `pseudo=True`.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> arms = jo.environments.BernoulliArms([0.9, 0.1])
+        >>> game = jo.Game(arms, jo.Bandit(), loss=jo.losses.ArmLoss(), pseudo=True)
+        >>> learner, measures = jo.learners.SequentialHalving(20), [jo.SimpleRegret()]
+        >>> result = jo.simulate(game, learner, n_runs=1, n_rounds=20, record_at=[20], measures=measures)
+        >>> result.measures["simple_regret"].tolist()
+        [[[0.0]]]
+    """
+
+    name: ClassVar[str] = "simple_regret"
+
+    def of_excess(self, excess: Float[Array, ""]) -> Array:
+        """Return the excess mean loss itself."""
+        return excess
+
+
+@struct
+class WrongRecommendation(_LastRecommendation):
+    """Whether the recommended arm is wrong: 1 if it is not a best arm, otherwise 0, in games with `pseudo=True`.
+
+    The mean of this measure over runs estimates a probability, for which `jo.intervals.ClopperPearson()` gives the
+    exact interval.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> arms = jo.environments.BernoulliArms([0.9, 0.1])
+        >>> game = jo.Game(arms, jo.Bandit(), loss=jo.losses.ArmLoss(), pseudo=True)
+        >>> learner, measures = jo.learners.SequentialHalving(20), [jo.WrongRecommendation()]
+        >>> result = jo.simulate(game, learner, n_runs=1, n_rounds=20, record_at=[20], measures=measures)
+        >>> result.measures["wrong_recommendation"].tolist()
+        [[[0.0]]]
+    """
+
+    name: ClassVar[str] = "wrong_recommendation"
+
+    def of_excess(self, excess: Float[Array, ""]) -> Array:
+        """Return whether the excess mean loss is above 0."""
+        return excess > 0
+
+
+@struct
+class StoppingRound:
+    """Round after which a run stopped; infinity for a run that has not stopped (a censored run).
+
+    If a run is censored, the mean over runs is infinite, so that censored runs are never averaged silently.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> game = jo.Game(jo.environments.BernoulliArms([0.9, 0.1]), jo.Bandit(), loss=jo.losses.ArmLoss())
+        >>> learner, measures = jo.learners.SequentialHalving(20), [jo.StoppingRound()]
+        >>> result = jo.simulate(game, learner, n_runs=1, n_rounds=30, record_at=[10, 30], measures=measures)
+        >>> result.measures["stopping_round"].tolist()
+        [[[inf, 20.0]]]
+    """
+
+    name: ClassVar[str] = "stopping_round"
+
+    def init(self, record: Round) -> Float[Array, ""]:
+        """Return infinity, the value of a run that has not stopped.
+
+        Raises:
+            TypeError: the learner never stops.
+        """
+        _field(self, record, "stopped")
+        return jnp.float32(jnp.inf)
+
+    def add(self, carry: Float[Array, ""], t: Int[Array, ""], record: Round) -> Float[Array, ""]:
+        """Return t if the run stops in round t, and otherwise the earlier value."""
+        return jnp.where(record.info.stopped & jnp.isinf(carry), t.astype(jnp.float32), carry)
+
+    def read(self, carry: Float[Array, ""]) -> Float[Array, ""]:
+        """The round."""
+        return carry
+
+
+def _excess_loss(record: Round) -> Float[Array, ""]:
+    means = record.y_comparator
+    return means[record.info.recommendation] - jnp.min(means)
+
+
+def _field(measure: Any, record: Round, name: str) -> None:
+    if not hasattr(record.info, name):
+        raise TypeError(f"{type(measure).__name__} needs a learner with {name!r} in its info (got {record.info})")

@@ -22,11 +22,10 @@ from jaxonline.simulation.collecting import collect_result
 from jaxonline.simulation.determinism import is_deterministic
 from jaxonline.simulation.execution import run_study
 from jaxonline.simulation.planning import plan_study
-from jaxonline.simulation.precision import Precision, until_precise
 from jaxonline.simulation.progress import Progress
 from jaxonline.simulation.recording import RecordedRounds, RunIndices, Spacing
+from jaxonline.simulation.stopping_rules import Precision, UntilDecided, until_decided, until_precise
 from jaxonline.simulation.sweeps import LearnerEntries
-from jaxonline.simulation.until_decided import UntilDecided, until_decided
 from jaxonline.store.blocks import update_attributes
 from jaxonline.store.checkpoints import Checkpoint
 
@@ -43,8 +42,7 @@ def simulate(
     record_at: RecordedRounds = 40,
     spacing: Spacing = "linear",
     runs: RunIndices | None = None,
-    precision: Precision | None = None,
-    until: Precision | UntilDecided | None = None,
+    stop: Precision | UntilDecided | None = None,
     block_size: int | None = None,
     mesh: Mesh | None = None,
     progress: Progress = False,
@@ -78,9 +76,9 @@ def simulate(
         spacing: spacing of the recorded rounds, "linear" or "log".
         runs: indices of the runs of the study to simulate. The whole blocks of the selected runs are computed, so that
             the runs have the same numbers as in the complete study.
-        precision: stop as soon as the intervals have this precision, or after `n_runs`; not together with `runs`.
-        until: a stopping rule: `UntilDecided(margin)` stops as soon as all pairs of learners are decided
-            (`Result.decisions`), or after `n_runs`; a `Precision` is as in `precision`.
+        stop: a rule that stops the study before `n_runs`; not together with `runs`. `Precision(half_width)` stops as
+            soon as the intervals are narrow enough, and `UntilDecided(margin)` as soon as all pairs of learners are
+            decided (`Result.decisions`).
         block_size: number of runs per block, at most 2^20. By default it follows from the shapes of the game's
             instances and outcomes: 8 to 128 on a CPU, 16384 on an accelerator, at most `n_runs`. A core plays one block
             at a time, so a study of fewer blocks than cores leaves cores idle.
@@ -119,7 +117,6 @@ def simulate(
             may be missing.
         UndecidedWarning: some pairs of learners are undecided after `n_runs`.
         DivergedRunsWarning: a learner's losses were NaN or infinite in some runs.
-        UnderflowWarning: all losses of a learner are 0, because the differences to the labels are too small.
         OverflowWarning: a learner ran out of storage in some runs, or probably will.
         DamagedStoreWarning: parts of the checkpoint were damaged and are computed again.
 
@@ -140,10 +137,10 @@ def simulate(
     with contextlib.nullcontext() if cluster is None else connect_workers(cluster) as workers:
         options = check_options(
             game, learners, workers, n_runs=n_runs, n_rounds=n_rounds, key=key, comparator=comparator,
-            measures=measures, record_at=record_at, spacing=spacing, runs=runs, precision=precision, until=until,
+            measures=measures, record_at=record_at, spacing=spacing, runs=runs, stop=stop,
             block_size=block_size, mesh=mesh, progress=progress, checkpoint=checkpoint,
         )  # fmt: skip
-        return _compute(options) if options.until is None else _compute_until(options, options.until)
+        return _compute(options) if options.stop is None else _compute_until(options, options.stop)
 
 
 def _compute(options: SimulationOptions, attributes: Mapping[str, Any] = {}) -> Result:

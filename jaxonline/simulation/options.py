@@ -4,9 +4,8 @@ from collections.abc import Iterable
 from typing import TypedDict
 
 from jaxonline.game.roles import Comparator, HindsightComparator, Measure
-from jaxonline.simulation.precision import Precision
 from jaxonline.simulation.recording import RecordedRounds, RunIndices, Spacing
-from jaxonline.simulation.until_decided import UntilDecided
+from jaxonline.simulation.stopping_rules import Precision, UntilDecided
 
 
 class RunOptions(TypedDict, total=False):
@@ -15,8 +14,7 @@ class RunOptions(TypedDict, total=False):
     measures: Iterable[Measure]
     spacing: Spacing
     runs: RunIndices | None
-    precision: Precision | None
-    until: Precision | UntilDecided | None
+    stop: Precision | UntilDecided | None
     block_size: int | None
 
 

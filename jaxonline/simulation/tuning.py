@@ -1,32 +1,35 @@
 """Hyperparameter search: simulation chooses a learner's parameters, in other runs than those of the reported study."""
 
+import functools
+import inspect
 import os
 import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from jaxonline.game import Game
+from jaxonline.game import Game, Learner, WithFeedback
 from jaxonline.game.roles import Comparator, HindsightComparator, Measure
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError, SearchEdgeWarning
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError, DivergedRunsWarning, SearchEdgeWarning
 from jaxonline.parameters.optional_packages import check_not_forked
-from jaxonline.results.quantities import LOSS_OF_REWARD, REWARD_OF_LOSS
-from jaxonline.results.tuned import Tuned, TunedLearner, at_edge, describe_edge
+from jaxonline.parameters.struct import replace_at, structure_of
+from jaxonline.results import Result
+from jaxonline.results.quantities import LOSS_OF_REWARD, REWARD_OF_LOSS, has_rewards
+from jaxonline.results.tuned import Setting, Tuned, TunedLearner, at_edge, describe_edge, format_setting
 from jaxonline.simulation import blocks
-from jaxonline.simulation.halving import estimate_settings, plan_rungs, successive_halving
 from jaxonline.simulation.measures import with_defaults
+from jaxonline.simulation.monte_carlo import simulate
 from jaxonline.simulation.progress import Progress, Reporter, check_progress
-from jaxonline.simulation.search_space import Grid, OptunaStudy, SettingSampler, ask_settings, check_grid, make_sampler
-from jaxonline.simulation.tuning_trials import Trials, learner_factory
+from jaxonline.simulation.search import Grid, check_grid, plan_rungs, settings_of, successive_halving
+from jaxonline.simulation.sweeps import sweep
 from jaxonline.store.checkpoints import Checkpoint
 
 TUNING_STREAM = np.uint32(2**32 - 1)  # no run of a study has this index
-BATCH_SETTINGS = 8  # default number of settings that a sampler returns at a time
 
 
 def tune(
@@ -44,8 +47,6 @@ def tune(
     rungs: int | None = None,
     factor: int = 3,
     n_settings: int | None = None,
-    sampler: Literal["optuna"] | SettingSampler | OptunaStudy | None = None,
-    together: int | None = None,
     mesh: Mesh | None = None,
     progress: Progress = False,
     checkpoint: str | os.PathLike[str] | Checkpoint | None = None,
@@ -60,7 +61,7 @@ def tune(
     The runs of the search are not those of a study with the same key: run r has the key `fold_in(fold_in(key, 2**32 -
     1), r)`. Therefore `simulate(game, tuned.learner, key=key, ...)` evaluates the chosen learner on independent runs.
 
-    Up to `together` settings that differ only in numbers share one compiled program in all rungs. Settings that differ
+    Settings that differ only in numbers share one compiled program of the size of the last rung. Settings that differ
     in more (a size, an optimiser) have one program each.
 
     Args:
@@ -81,11 +82,7 @@ def tune(
         rungs: number of rungs. By default, rungs are added until the last rung has at most `factor` settings, or one
             more rung would leave fewer than two runs in the first rung. The search ends early if one setting is left.
         factor: the factor by which settings decrease and runs increase.
-        n_settings: number of settings to try, if the grid has a `Range` or a sampler suggests settings.
-        sampler: sampler that suggests the settings of the first rung, `together` at a time: "optuna", an `optuna.Study`
-            (extra `tuning`), or an object with `ask(n)`, which returns n settings, and `tell(settings, losses)`.
-        together: number of settings per program; by default the number of settings in the last rung, or 8 with a
-            sampler.
+        n_settings: number of settings to try, if the grid has a `Range`.
         mesh: the devices, as in `simulate`.
         progress: progress bar or function, as in `simulate`.
         checkpoint: store of the search, as in `simulate`. An interrupted search resumes from it, and the result of a
@@ -95,7 +92,6 @@ def tune(
         ValueError: the grid is empty or has an unknown field or an invalid number, no setting has a finite mean,
             `n_settings` is missing or superfluous, there are too many rungs for `n_runs`, or `runs_key` is `key`.
         TypeError: an argument has the wrong type, or the function does not take the settings.
-        ModuleNotFoundError: Optuna is not installed.
 
     Warns:
         SearchEdgeWarning: a chosen number is the smallest or the largest that was tried.
@@ -114,11 +110,8 @@ def tune(
     check_progress(progress)
     axes, root = check_grid(grid), _tuning_key(key, runs_key)
     seed = np.asarray(jax.random.key_data(root)).ravel().tolist()
-    suggester, n_tried = make_sampler(axes, n_settings, sampler, seed)
-    heights = plan_rungs(n_tried, check.count("n_runs", n_runs), rungs, factor)
-    if together is None:
-        together = heights[-1][0] if sampler is None else BATCH_SETTINGS
-    batch_size = n_tried if sampler is None else check.count("together", together)
+    settings = settings_of(axes, n_settings, seed)
+    heights = plan_rungs(len(settings), check.count("n_runs", n_runs), rungs, factor)
     counted, of_comparator = with_defaults(measures), () if comparator is None else ("regret", "comparator_loss")
     if quantity is None:
         quantity = "cumulative_loss" if comparator is None else "regret"
@@ -129,7 +122,7 @@ def tune(
         check.choice("quantity", quantity, names)
     if quantity in axes:
         raise ArgumentError("grid", f"must have other names than the quantity (got {quantity!r})")
-    trials = Trials(game, learner_factory(learner), quantity, check.count("together", together))
+    trials = Trials(game, learner_factory(learner), settings, quantity, heights[-1][0])
     first_runs = heights[0][1]
     width = blocks.default_width(game.specs, -(-first_runs // 2), jax.default_backend())
     # only the devices that the first rung keeps busy, so that all rungs use the same program
@@ -141,36 +134,24 @@ def tune(
         "block_size": width,
     }  # fmt: skip
     folder = None if checkpoint is None else Checkpoint.of(checkpoint)
-    n_steps = -(-n_tried // batch_size) + len(heights) - 1
-    with Reporter(progress, n_steps) as reporter:
+    with Reporter(progress, len(heights)) as reporter:
 
-        def play(indices: Sequence[int], runs: range, name: str) -> np.ndarray:
+        def rung(indices: np.ndarray, runs: range) -> np.ndarray:
+            name = f"rung {1 + [n for _, n in heights].index(runs.stop)}"
             own = {"runs": runs, "n_runs": runs.stop, "progress": reporter.nested(name)}
             own |= {} if folder is None else {"checkpoint": folder / name.replace(" ", "-")}
-            values = trials.play(indices, **own, **options)
+            values = trials.play(indices.tolist(), **own, **options)
             reporter.advance(name)
             return values
 
-        def rung(indices: np.ndarray, runs: range) -> np.ndarray:
-            if runs.start > 0:
-                number = 1 + [n for _, n in heights].index(runs.stop)
-                return play(indices.tolist(), runs, f"rung {number}")
-            values: list[np.ndarray] = []  # of each batch
-            while len(trials.settings) < n_tried:
-                batch = ask_settings(suggester, min(batch_size, n_tried - len(trials.settings)), axes)
-                new = [trials.add(setting) for setting in batch]
-                values.append(play(new, runs, f"rung 1 batch {1 + len(values)}" if batch_size < n_tried else "rung 1"))
-                losses = np.nan_to_num(estimate_settings(values[-1]).mean, nan=np.inf, posinf=np.inf)
-                suggester.tell(batch, losses.tolist())
-            return np.concatenate(values)
-
         chosen, results = successive_halving(rung, heights)
-    settings = tuple(trials.settings)
     if at_edge(settings, chosen):
         warnings.warn(describe_edge(settings, chosen), SearchEdgeWarning, stacklevel=2)
     rounds = n_rounds * sum(len(rung_result.settings) * rung_result.new_runs for rung_result in results)
     seconds = time.perf_counter() - began
-    tuned: Tuned[Any] = Tuned(settings, chosen, results, trials.learners[chosen], quantity, n_rounds, rounds, seconds)
+    tuned: Tuned[Any] = Tuned(
+        tuple(settings), chosen, results, trials.learners[chosen], quantity, n_rounds, rounds, seconds
+    )
     return tuned.in_rewards() if game.rewards else tuned
 
 
@@ -183,3 +164,114 @@ def _tuning_key(key: Any, runs_key: Any) -> jax.Array:
     if np.array_equal(jax.random.key_data(own), jax.random.key_data(study)):
         raise ArgumentError("runs_key", "must differ from key, whose runs are reported (got the same)")
     return own
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Trials: settings and their learners, in groups that share a compiled program.
+
+
+def horizon_values(result: Result, quantity: str) -> np.ndarray:
+    """Return a scalar quantity at the horizon [L, R]: infinite in diverged runs, NaN in overflowed runs.
+
+    For arms with rewards, a loss is the horizon minus the reward, also in a run that stopped before the horizon.
+    """
+    values = result.values(quantity)
+    if has_rewards(result) and quantity in REWARD_OF_LOSS:
+        values = result.rounds - result.values(REWARD_OF_LOSS[quantity])
+    if values.ndim > 3:
+        raise ArgumentError("quantity", f"must be a number in each round (got {quantity!r}, which is a vector)")
+    return np.where(result.first_nonfinite > 0, np.inf, values[:, :, -1])
+
+
+def learner_factory(learner: Any) -> Callable[[Setting], Any]:
+    """Return a function that makes the learner of a setting."""
+    if isinstance(learner, WithFeedback):
+        make = learner_factory(learner.learner)
+        return lambda setting: WithFeedback(make(setting), learner.feedback)
+    if isinstance(learner, Learner) and not isinstance(learner, type):
+        return lambda setting: functools.reduce(_set_field, setting.items(), learner)
+    if not callable(learner):
+        check.instance("learner", learner, False, "a learner, or a function of the settings that makes one")
+
+    def make_learner(setting: Setting) -> Any:
+        try:
+            inspect.signature(learner).bind(**setting)
+        except TypeError as error:
+            raise ArgumentTypeError(
+                "grid", f"must have the arguments of the learner function as names (got {', '.join(setting)}); {error}"
+            ) from None
+        return learner(**setting)
+
+    return make_learner
+
+
+def _set_field(learner: Any, field: tuple[str, Any]) -> Any:
+    return replace_at(learner, *field, name="grid")
+
+
+class Trials:
+    """The settings of a search, their learners, and groups of at most `together` learners that share a program."""
+
+    def __init__(
+        self, game: Game, make: Callable[[Setting], Any], settings: Sequence[Setting], quantity: str, together: int
+    ):
+        self.game, self.settings, self.quantity, self.together = game, settings, quantity, together
+        self.learners = [make(setting) for setting in settings]
+        self.kinds: list[_LearnerKind] = []
+        self.kind_of = [self._kind(learner) for learner in self.learners]
+
+    def _kind(self, learner: Any) -> "_LearnerKind":
+        kind = next((kind for kind in self.kinds if kind.fits(learner)), None)
+        if kind is None:
+            kind = _LearnerKind(learner)
+            self.kinds.append(kind)
+        return kind
+
+    def play(self, indices: Sequence[int], *, runs: range, **options: Any) -> np.ndarray:
+        """Simulate settings and return their `horizon_values` [S, R]."""
+        teams: dict[str, Any] = {}
+        names: dict[int, str] = {}
+        for kind in self.kinds:
+            own = [i for i in indices if self.kind_of[i] is kind]
+            kind.members = kind.members or min(len(own), self.together)
+            for start in range(0, len(own), kind.members or 1):
+                batch = own[start : start + kind.members]
+                name = f"settings {1 + len(teams)}"
+                labels = {i: f"{i}: {format_setting(self.settings[i])}" for i in batch}
+                names |= {i: f"{name}[{label}]" for i, label in labels.items()}
+                members = {label: _bare_learner(self.learners[i]) for i, label in labels.items()}
+                for copy in range(kind.members - len(batch)):  # padding, so that all batches share a program
+                    members[f"{batch[-1]} again, {copy}"] = _bare_learner(self.learners[batch[-1]])
+                teams[name] = kind.with_feedback(sweep(members))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DivergedRunsWarning)  # `Tuned` reports these runs
+            result = simulate(self.game, teams, runs=runs, **options)
+        return horizon_values(result.select(*(names[i] for i in indices)), self.quantity)
+
+
+class _LearnerKind:
+    """A group of learners that share a program: they differ only in numbers, and have the same feedback."""
+
+    def __init__(self, learner: Any):
+        self.structure = structure_of(_bare_learner(learner))
+        self.feedback = learner.feedback if isinstance(learner, WithFeedback) else None
+        self.members = 0  # learners per program, set when they are first played
+
+    def fits(self, learner: Any) -> bool:
+        """Return whether a learner belongs to the group."""
+        feedback = learner.feedback if isinstance(learner, WithFeedback) else None
+        return structure_of(_bare_learner(learner)) == self.structure and _are_equal(feedback, self.feedback)
+
+    def with_feedback(self, team: Any) -> Any:
+        """Return the learners as a `WithFeedback` with the group's feedback if the group has its own feedback."""
+        return team if self.feedback is None else WithFeedback(team, self.feedback)
+
+
+def _bare_learner(learner: Any) -> Any:
+    return learner.learner if isinstance(learner, WithFeedback) else learner
+
+
+def _are_equal(first: Any, second: Any) -> bool:
+    """Return whether two pytrees are equal in structure and in all numbers."""
+    leaves = zip(jax.tree.leaves(first), jax.tree.leaves(second), strict=False)
+    return structure_of(first) == structure_of(second) and all(np.array_equal(a, b) for a, b in leaves)

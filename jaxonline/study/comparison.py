@@ -236,7 +236,7 @@ class Comparison:
         etas, tuned = {}, {}
         makers: Any = self.learners  # functions if `tune` is given, else learners
         if isinstance(self.tune, BestOf):
-            rules = [name for name in ("precision", "until") if options.get(name) is not None]
+            rules = [name for name in ("stop",) if options.get(name) is not None]
             if self.tune.runs == "halving" and rules:
                 raise ArgumentError(
                     "tune", f"must not choose by halving with {rules[0]}= (got both); give n_runs alone"

@@ -16,8 +16,8 @@ from jaxonline.results import Result
 from jaxonline.results.parts import select_runs
 from jaxonline.results.tuned import Tuned, at_edge
 from jaxonline.simulation import sweep, tune
-from jaxonline.simulation.halving import successive_halving
-from jaxonline.simulation.tuning_trials import horizon_values
+from jaxonline.simulation.search import successive_halving
+from jaxonline.simulation.tuning import horizon_values
 from jaxonline.study.study import Context
 
 TuningRuns = Literal["pilot", "third", "halving"]

@@ -89,7 +89,7 @@ def test_precision_works_on_a_cluster(here, tmp_path):
     precision = jo.Precision(0.5, relative=True)
     ways = {"alone": {}, "cluster": {"cluster": here}}
     with pytest.warns(UnseenEventsWarning):
-        found = [study(tmp_path / name, precision=precision, n_runs=64, **way) for name, way in ways.items()]
+        found = [study(tmp_path / name, stop=precision, n_runs=64, **way) for name, way in ways.items()]
     np.testing.assert_array_equal(found[0].regret[:, :8], found[1].regret[:, :8])
 
 

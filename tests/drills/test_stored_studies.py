@@ -156,7 +156,7 @@ def test_loaded_result_keeps_the_interval_of_its_precision(tmp_path):
     """The interval of a study that was played until it was precise holds for all numbers of runs."""
     wanted = jo.Precision(0.5, relative=True, quantity="cumulative_loss", least_runs=4)
     with pytest.warns(UnseenEventsWarning):
-        found = study(n_runs=1000, precision=wanted, checkpoint=tmp_path)
+        found = study(n_runs=1000, stop=wanted, checkpoint=tmp_path)
     with warnings.catch_warnings(action="error"):
         loaded = jo.load_result(tmp_path)
     assert loaded.meta["precision"] == found.meta["precision"]
@@ -167,7 +167,7 @@ def test_loaded_result_keeps_the_interval_of_its_precision(tmp_path):
     assert "precision" not in loaded.meta, "the number of runs was given"
     np.testing.assert_array_equal(loaded.mean("cumulative_loss").low, plain.mean("cumulative_loss").low)
     with pytest.raises(Stop):
-        study(n_runs=1000, precision=wanted, checkpoint=tmp_path / "new", progress=stop_after(1))
+        study(n_runs=1000, stop=wanted, checkpoint=tmp_path / "new", progress=stop_after(1))
     with xarray.open_zarr(tmp_path / "new") as data:
         assert not data.attrs["precision"]["reached"], "told from the start"
 

@@ -15,7 +15,7 @@ from jaxonline.results.report.summary import horizon_table
 from jaxonline.results.statistics import mean_over_runs
 from jaxonline.results.statistics.missing_events import MissingEvents
 from jaxonline.results.tuned import Rung, Tuned
-from jaxonline.simulation.tuning_trials import horizon_values
+from jaxonline.simulation.tuning import horizon_values
 from jaxonline.study.files.differences import compare_results
 from jaxonline.study.files.reporting import build_report
 

@@ -142,7 +142,7 @@ def test_idle_cores_play_ahead_and_do_not_change_when_a_study_is_decided(monkeyp
     learners = {"greedy": jo.learners.EpsilonGreedy(0.1), "random": jo.learners.EpsilonGreedy(1.0)}
     interval = jo.intervals.Betting(0.0, 1.0)
     until = jo.UntilDecided(margin=0.1, quantity="cumulative_loss", least_runs=16, interval=interval)
-    options = {"mesh": default_mesh(jax.devices()[:1]), "block_size": 16, "n_runs": 4096, "until": until, **OPTIONS}
+    options = {"mesh": default_mesh(jax.devices()[:1]), "block_size": 16, "n_runs": 4096, "stop": until, **OPTIONS}
     results, numbers = [], []
     for cores in (1, 3):
         monkeypatch.setattr(blocks, "usable_cores", lambda n=cores: n)

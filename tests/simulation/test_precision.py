@@ -8,7 +8,7 @@ import pytest
 import jaxonline as jo
 from jaxonline.parameters.errors import PrecisionWarning, UnseenEventsWarning
 from jaxonline.simulation.determinism import is_deterministic
-from jaxonline.simulation.precision import until_precise
+from jaxonline.simulation.stopping_rules import until_precise
 from jaxonline.simulation.sweeps import as_team
 
 Q = "cumulative_loss"
@@ -94,7 +94,7 @@ def test_given_limits_choose_the_betting_interval():
 def test_a_study_of_data_stops_with_given_limits():
     """Predictions lie in [-1, 1] and labels are 1, so losses are in [0, 4]; the predictor 0 loses 1."""
     options = {"n_rounds": 2, "n_runs": 2000, "comparator": jo.L2Ball(5.0)}
-    result = jo.simulate(DATA, {"sgd": DESCENT}, precision=jo.Precision(0.3, low=-1.0, high=4.0), **options)
+    result = jo.simulate(DATA, {"sgd": DESCENT}, stop=jo.Precision(0.3, low=-1.0, high=4.0), **options)
     assert result.interval == jo.intervals.Betting(-1.0, 4.0, "regret")
     assert result.meta["precision"]["reached"]
 

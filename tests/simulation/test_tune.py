@@ -1,4 +1,4 @@
-"""`tune`: successive halving, settings, samplers, independent runs, shared programs, and choices at the edge."""
+"""`tune`: successive halving, settings, independent runs, shared programs, and choices at the edge."""
 
 import warnings
 
@@ -10,8 +10,8 @@ from tuned_game import GAME, ONE, SIGMA, SIZES, T, make
 
 import jaxonline as jo
 from jaxonline.parameters.errors import SearchEdgeWarning
-from jaxonline.simulation import halving, search_space
-from jaxonline.simulation.tuning_trials import Trials
+from jaxonline.simulation import search
+from jaxonline.simulation.tuning import Trials
 
 pytestmark = pytest.mark.fast_compile
 
@@ -79,14 +79,14 @@ def test_successive_halving_matches_a_reference(seed):
     losses[rng.uniform(size=losses.shape) < 0.02] = np.inf
     losses[rng.uniform(size=losses.shape) < 0.1] = np.nan
     losses[rng.integers(n_settings)] = 5.0
-    rungs = halving.plan_rungs(n_settings, n_runs, int(rng.integers(1, 4)) if seed % 2 else None, factor)
+    rungs = search.plan_rungs(n_settings, n_runs, int(rng.integers(1, 4)) if seed % 2 else None, factor)
     asked = np.zeros(losses.shape, int)
 
     def play(some, runs):
         asked[np.ix_(some, runs)] += 1
         return losses[some][:, runs]
 
-    chosen, found = halving.successive_halving(play, rungs)
+    chosen, found = search.successive_halving(play, rungs)
     best, means = reference(losses.tolist(), rungs)
     assert chosen == best
     assert [rung.settings.tolist() for rung in found] == [list(each) for each in means]
@@ -109,18 +109,18 @@ def test_successive_halving_matches_a_reference(seed):
     ],
 )
 def test_plan_rungs(sizes, rungs):
-    assert halving.plan_rungs(*sizes) == rungs
+    assert search.plan_rungs(*sizes) == rungs
 
 
 def test_too_many_rungs_raise():
     with pytest.raises(ValueError, match=r"rungs: must .*got 4 for n_runs=26"):
-        halving.plan_rungs(100, 26, 4, 3)
+        search.plan_rungs(100, 26, 4, 3)
 
 
 def test_argmin_finite_returns_the_first_of_equal_means():
-    assert halving.argmin_finite([2.0, np.nan, 1.0, 1.0, -np.inf]) == 2
+    assert search.argmin_finite([2.0, np.nan, 1.0, 1.0, -np.inf]) == 2
     with pytest.raises(ValueError, match=r"grid: .*got none in 2"):
-        halving.argmin_finite([np.nan, np.inf])
+        search.argmin_finite([np.nan, np.inf])
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ def test_tuning_runs_differ_from_reported_runs():
 
 def test_grid_search_with_runs_key(tuned):
     """All runs at every setting; `runs_key` says which: as a search by hand in runs of another seed."""
-    plain = jo.tune(GAME, make, {"step": STEPS}, key=3, runs_key=4, **SIZES | {"n_runs": 16, "rungs": 1}, together=2)
+    plain = jo.tune(GAME, make, {"step": STEPS}, key=3, runs_key=4, **SIZES | {"n_runs": 16, "rungs": 1})
     losses = played(4)[:, :16]
     assert plain.chosen == int(np.nanargmin(losses.mean(axis=1)))
     np.testing.assert_allclose(plain.rungs[0].of.mean[:3], losses[:3].mean(axis=1), rtol=1e-14)
@@ -236,95 +236,38 @@ def test_all_settings_failing_raises(no_further_program):
 # What is tried
 
 
-class Bisection:
-    """Asks around the best step that it was told of."""
-
-    def __init__(self):
-        self.told = []
-
-    def ask(self, n_settings):
-        if not self.told:
-            return [{"step": 0.02}, {"step": 1e20}][:n_settings]
-        best = min(self.told, key=lambda each: each[1])[0]["step"]
-        return [{"step": best * 10.0**i} for i in range(1, n_settings + 1)]
-
-    def tell(self, tried, losses):
-        self.told += zip(tried, losses, strict=True)
-
-
-def test_sampler_gets_losses_before_the_next_ask(no_further_program):
-    sampler = Bisection()
-    grid = {"step": jo.Range(1e-3, 10.0, log=True)}
-    found = jo.tune(GAME, make, grid, key=3, sampler=sampler, n_settings=4, together=2, **SIZES)
-    assert [each["step"] for each in found.settings] == pytest.approx([0.02, 1e20, 0.2, 2.0])
-    assert found.choice == {"step": pytest.approx(0.2)}
-    assert [each for each, _ in sampler.told] == list(found.settings)
-    means = np.where(np.isnan(found.rungs[0].of.mean), np.inf, found.rungs[0].of.mean)
-    np.testing.assert_array_equal([loss for _, loss in sampler.told], means)
-    assert np.isinf(means).tolist() == [False, True, False, False]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("given", ["optuna", "study"])
-def test_optuna_sampler_finds_the_best_setting(given):
-    """The real one: its trials are the settings, and it comes near the best step."""
-    import optuna
-
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=0)) if given == "study" else given
-    grid = {"step": jo.Range(1e-3, 1e4, log=True)}
-    found = jo.tune(GAME, make, grid, key=3, sampler=study, n_settings=24, together=2, **SIZES)
-    assert expected_loss(found.choice["step"]) < 1.2 * expected_loss(0.2)
-    if given == "study":
-        assert [trial.params for trial in study.trials] == list(found.settings)
-        assert [trial.value for trial in study.trials] == found.rungs[0].of.mean.tolist()
-        with pytest.raises(ValueError, match=r"sampler: must .*maximize"):
-            jo.tune(GAME, make, grid, sampler=optuna.create_study(direction="maximize"), n_settings=2, **SIZES)
-        with pytest.raises(TypeError, match=r"grid\['step'\]: must be a list of numbers"):
-            jo.tune(GAME, make, {"step": [jo.Constant(0.1)]}, sampler=study, n_settings=2, **SIZES)
-
-
-def test_missing_optuna_raises(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "optuna", None)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'jaxonline\[tuning\]'"):
-        jo.tune(GAME, make, {"step": [0.1, 0.2]}, sampler="optuna", n_settings=2, **SIZES)
-
-
 def test_draw_settings_is_a_latin_hypercube():
     """One in each n-th part of the logarithms; the same key draws the same."""
     grid = {
-        "step": search_space.Range(1e-4, 1.0, log=True),
-        "radius": search_space.Range(-1.0, 3.0),
+        "step": search.Range(1e-4, 1.0, log=True),
+        "radius": search.Range(-1.0, 3.0),
         "kind": ["a", "b"],
     }
-    found = search_space.draw_settings(grid, 8, [5])
+    found = search.draw_settings(grid, 8, [5])
     assert sorted(int(np.floor(2 * (4 + np.log10(each["step"])))) for each in found) == list(range(8))
     assert sorted(int(np.floor(2 * (1 + each["radius"]))) for each in found) == list(range(8))
     assert sorted(each["kind"] for each in found) == 4 * ["a"] + 4 * ["b"]
-    assert found == search_space.draw_settings(grid, 8, [5]) != search_space.draw_settings(grid, 8, [6])
+    assert found == search.draw_settings(grid, 8, [5]) != search.draw_settings(grid, 8, [6])
     steps = [each["step"] for each in found]
     assert steps != sorted(steps), "in an order that has nothing to do with that of other numbers"
 
 
 def test_grid_of_lists_tries_all_combinations():
-    asked, n = search_space.make_sampler(
-        search_space.check_grid({"a": np.array([1.0, 2.0]), "b": ["x", None]}), None, None, [0]
-    )
-    wanted = [{"a": a, "b": b} for a in (1.0, 2.0) for b in ("x", None)]
-    assert asked.ask(n) == wanted
+    tried = search.settings_of(search.check_grid({"a": np.array([1.0, 2.0]), "b": ["x", None]}), None, [0])
+    assert tried == [{"a": a, "b": b} for a in (1.0, 2.0) for b in ("x", None)]
 
 
 def test_settings_that_differ_in_numbers_compile_once():
     """Those of another structure, or that see the rounds through another feedback, do not."""
-    noise, tried = jo.noise.gaussian, Trials(GAME, lambda setting: setting["learner"], "cumulative_loss", 4)
+    noise = jo.noise.gaussian
     two = jo.GradientLearner(jo.estimators.TwoCopies(), 0.1)
     each = [
         make(0.1), make(0.2), make(jo.InverseSqrt(0.1)), make(jo.InverseSqrt(0.2)),
         jo.WithFeedback(two, jo.NoisyCopies(noise(0.1))), jo.WithFeedback(two, jo.NoisyCopies(noise(0.2))),
         jo.WithFeedback(jo.replace(two, step_size=0.3), jo.NoisyCopies(noise(0.1))),
     ]  # fmt: skip
-    for learner in each:
-        tried.add({"learner": learner})
+    settings = [{"learner": learner} for learner in each]
+    tried = Trials(GAME, lambda setting: setting["learner"], settings, "cumulative_loss", 4)
     assert [tried.kinds.index(kind) for kind in tried.kind_of] == [0, 0, 1, 1, 2, 3, 2]
 
 
@@ -344,7 +287,7 @@ def test_settings_of_different_kinds_are_simulated_together():
         jo.GradientLearner(jo.estimators.MeanOfCopies(copies), step), jo.NoisyCopies(jo.noise.gaussian(0.1))
     )
     grid = {"step": [0.05, 0.1, 0.2], "copies": [1, 2]}
-    found = jo.tune(GAME, entrant, grid, key=3, n_runs=8, n_rounds=T, rungs=1, together=2, mesh=ONE)
+    found = jo.tune(GAME, entrant, grid, key=3, n_runs=8, n_rounds=T, rungs=1, mesh=ONE)
     root = jax.random.fold_in(jax.random.key(3), np.uint32(TUNING))
     for setting, mean in zip(found.settings, found.rungs[0].of.mean, strict=True):
         alone = jo.simulate(GAME, entrant(**setting), n_runs=8, n_rounds=T, key=root, mesh=ONE)

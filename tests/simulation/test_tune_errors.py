@@ -49,12 +49,9 @@ BAD = [
     ({"game": 3}, TypeError, "game: must be a Game"),
     ({"n_settings": 3}, ValueError, "n_settings: .*got 3"),
     ({"grid": {"step": jo.Range(0.1, 1.0)}}, ValueError, "n_settings: .*got None"),
-    ({"sampler": 3, "n_settings": 2}, TypeError, "sampler: must be 'optuna', an optuna.Study, or a sampler with ask"),
-    ({"sampler": "optun", "n_settings": 2}, TypeError, "sampler: must be 'optuna', an optuna.Study, .*got 'optun'"),
     ({"rungs": 7}, ValueError, "rungs: must .*got 7 for n_runs=32"),
     ({"rungs": 0}, ValueError, "rungs: .*got 0"),
     ({"factor": 1}, ValueError, "factor: .*got 1"),
-    ({"together": 0}, ValueError, "together: .*got 0"),
     ({"quantity": "regret"}, ValueError, "quantity: .*got 'regret'"),
     ({"runs_key": 0}, ValueError, "runs_key: must "),
     ({"n_runs": 0}, ValueError, "n_runs: .*got 0"),
@@ -68,33 +65,6 @@ def test_tune_rejects_bad_arguments(wrong, error, message):
         jo.tune(**arguments)
 
 
-class Wrong:
-    """A sampler that asks for what is none."""
-
-    def __init__(self, *asked):
-        self.asked = asked
-
-    def ask(self, n_settings):
-        return self.asked
-
-    def tell(self, tried, losses):
-        pass
-
-
-@pytest.mark.parametrize(
-    ("asked", "error", "message"),
-    [
-        ([], ValueError, "sampler: .*got 0"),
-        ([{"step": 0.1}, {"eta": 0.1}], ValueError, "sampler: .*got eta"),
-        ([{"step": 0.1}, 0.1], TypeError, "sampler: .*got 0.1"),
-        ([{"step": 0.1}, {"step": np.nan}], ValueError, "step of a setting of sampler: .*got nan"),
-    ],
-)
-def test_tune_rejects_bad_samplers(asked, error, message):
-    with pytest.raises(error, match=message):
-        jo.tune(GAME, make, {"step": [0.1, 0.2]}, sampler=Wrong(*asked), n_settings=2, **SIZES)
-
-
 @pytest.mark.parametrize("ends", [(1.0, 1.0), (2.0, 1.0), (np.nan, 1.0), (0.0, np.inf)])
 def test_range_rejects_bad_ends(ends):
     with pytest.raises(ValueError, match=r"low: must|high: must"):
@@ -105,13 +75,13 @@ def test_range_rejects_bad_ends(ends):
 
 @pytest.mark.long
 def test_code_of_the_tuning_page_runs():
-    """From top to bottom: nine steps, of which the best is none at the edge; and a sampler that comes as near."""
-    names = {}
-    found = []
+    """From top to bottom: nine steps, of which the best is none at the edge; then a range, and Optuna."""
+    names, found = {}, []
     for block in re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/tuning.md").read_text(), re.MULTILINE | re.DOTALL):
         exec(compile(block, "docs/tuning.md", "exec"), names)
         found.append(names["tuned"])
-    plain, sampled = found
+    plain, ranged, _ = found
     assert [(len(rung.settings), rung.runs) for rung in plain.rungs] == [(9, 18), (3, 54)]
     assert round(100 * plain.share) == 56
-    assert 0.1 < sampled.choice["eta"] < 1.0
+    assert 0.1 < ranged.choice["eta"] < 1.0
+    assert 0.1 < names["study"].best_params["eta"] < 1.0

@@ -1,4 +1,4 @@
-"""`simulate(until=...)`: a study stops when its pairs are decided, and resumes from its store."""
+"""`simulate(stop=...)`: a study stops when its pairs are decided, and resumes from its store."""
 
 import numpy as np
 import pytest
@@ -20,11 +20,10 @@ def study(learners=LEARNERS, n_runs: int = 4096, **options) -> jo.Result:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"until": 0.1}, "until: must be a Precision or an UntilDecided"),
-        ({"until": jo.UntilDecided}, "until: must be .* the class itself"),
-        ({"until": RULE, "runs": [1]}, "runs: must be None if until decides"),
-        ({"until": RULE, "precision": jo.Precision(0.1)}, "until: must be None if precision is given"),
-        ({"until": RULE, "n_runs": 16}, "n_runs: must be at least least_runs=32"),
+        ({"stop": 0.1}, "stop: must be a Precision or an UntilDecided"),
+        ({"stop": jo.UntilDecided}, "stop: must be .* the class itself"),
+        ({"stop": RULE, "runs": [1]}, "runs: must be None if stop decides"),
+        ({"stop": RULE, "n_runs": 16}, "n_runs: must be at least least_runs=32"),
     ],
 )
 def test_bad_arguments(options, message):
@@ -35,14 +34,14 @@ def test_bad_arguments(options, message):
 @pytest.mark.long
 def test_a_study_has_enough_learners_and_runs():
     with pytest.raises(ValueError, match="learners: must be at least two"):
-        study(LEARNERS["random"], until=RULE)
+        study(LEARNERS["random"], stop=RULE)
     with pytest.raises(ValueError, match="n_runs: must be at least least_runs=32"):
-        study(until=RULE, n_runs=16)
+        study(stop=RULE, n_runs=16)
 
 
 @pytest.mark.long
 def test_a_study_stops_when_its_pairs_are_decided(tmp_path):
-    found = study(until=RULE)
+    found = study(stop=RULE)
     decisions, n = found.decisions, len(found.runs)
     assert decisions.complete
     assert decisions.between("similar", "random") == decisions.between("greedy", "random") == "better"
@@ -51,12 +50,12 @@ def test_a_study_stops_when_its_pairs_are_decided(tmp_path):
     fixed = study(n_runs=4096, runs=list(range(n)))
     np.testing.assert_array_equal(found.cumulative_loss, fixed.cumulative_loss)
     with pytest.raises(ValueError, match="quantity"):
-        study(until=jo.UntilDecided(0.1, "wins"))
+        study(stop=jo.UntilDecided(0.1, "wins"))
 
 
 @pytest.mark.long
 def test_an_interrupted_study_resumes_from_its_store(tmp_path):
-    whole = study(until=RULE)
+    whole = study(stop=RULE)
     calls = []
 
     def stop(*arguments):
@@ -65,13 +64,13 @@ def test_an_interrupted_study_resumes_from_its_store(tmp_path):
             raise Stop
 
     with pytest.raises(Stop):
-        study(until=RULE, checkpoint=tmp_path / "study", progress=stop)
+        study(stop=RULE, checkpoint=tmp_path / "study", progress=stop)
     with pytest.warns(UnfinishedStudyWarning):
         unfinished = jo.load_result(tmp_path / "study")
     assert unfinished.interval == jo.intervals.Betting(0.0, 1.0, Q), "recorded from the start"
     with pytest.raises(ValueError, match="until"):
         _ = unfinished.decisions
-    resumed = study(until=RULE, checkpoint=tmp_path / "study")
+    resumed = study(stop=RULE, checkpoint=tmp_path / "study")
     loaded = jo.load_result(tmp_path / "study")
     for other in (resumed, loaded):
         np.testing.assert_array_equal(other.cumulative_loss, whole.cumulative_loss)
@@ -86,17 +85,9 @@ def test_an_interrupted_study_resumes_from_its_store(tmp_path):
 def test_more_runs_continue_an_undecided_study(tmp_path):
     strict = jo.UntilDecided(margin=0.0, quantity=Q, least_runs=32)
     with pytest.warns(UndecidedWarning, match="1 of 3 pairs undecided after n_runs=64"):
-        short = study(until=strict, n_runs=64, checkpoint=tmp_path / "study")
+        short = study(stop=strict, n_runs=64, checkpoint=tmp_path / "study")
     assert not short.decisions.complete
     assert short.decisions.saved == 0
     with pytest.warns(UndecidedWarning, match="n_runs=128"):
-        longer = study(until=strict, n_runs=128, checkpoint=tmp_path / "study")
+        longer = study(stop=strict, n_runs=128, checkpoint=tmp_path / "study")
     np.testing.assert_array_equal(longer.cumulative_loss[:, :64], short.cumulative_loss)
-
-
-@pytest.mark.long
-def test_a_precision_is_a_rule_too():
-    precision = jo.Precision(0.15, relative=True, quantity=Q, least_runs=32, low=0.0, high=1.0)
-    first, second = study(until=precision), study(precision=precision)
-    np.testing.assert_array_equal(first.cumulative_loss, second.cumulative_loss)
-    assert first.meta == second.meta

@@ -124,20 +124,6 @@ def test_divergence_warns_once():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("size", [1e-25, 3e-20])
-def test_losses_that_underflow_warn_once(size):
-    """Squares of labels of size 1e-25 are 0 in float32, and those of 3e-20 are below the normal numbers; losses of a
-    learner that is right are 0, without a warning."""
-    tiny = environments.DataStream(X, size * Y)
-    either = {"a": learner(estimators.FullGradient()), "b": learner(estimators.FullGradient(), 0.2)}
-    with pytest.warns(UnderflowWarning, match=r"the losses of 'a', 'b' are positive, .*float32") as caught:
-        jo.simulate(jo.Game(tiny, FULL), either, **SIZES)
-    assert len(caught) == 1
-    with warnings.catch_warnings(action="error"):
-        right = environments.DataStream(X, np.zeros(3))
-        assert not jo.simulate(jo.Game(right, FULL), either["a"], **SIZES).cumulative_loss.any()
-
-
 def test_labels_that_underflow_float32_warn():
     with pytest.warns(UnderflowWarning, match=r"y: .*got 1e-38 as the largest"):
         environments.DataStream(X, 1e-38 * Y)

@@ -117,7 +117,7 @@ def test_a_study_keeps_no_numbers_in_memory(played, nothing_held, tmp_path):
     assert again.runs.tolist() == [17, 3]
     assert_same_bits(again, played[0], runs=[17, 3])
     with pytest.warns(PrecisionWarning, match="precision.*not reached"):
-        precise = study(LEARNERS, checkpoint=tmp_path / "precise", precision=jo.Precision(1e-6, least_runs=4), n_runs=8)
+        precise = study(LEARNERS, checkpoint=tmp_path / "precise", stop=jo.Precision(1e-6, least_runs=4), n_runs=8)
     assert isinstance(precise.cumulative_loss, StoredArray)
     assert_same_bits(precise, played[0], runs=slice(8))
 

@@ -155,7 +155,7 @@ def test_halving_chooses_the_step_of_tune_and_resumes(tmp_path):
     assert comparison.run(context, **SIZES).etas == outcome.etas
     assert not any("rung 1: " in what for _, _, what in seen)
     with pytest.raises(ValueError, match=r"tune: .*precision"):
-        comparison.run(Context(), **SIZES, precision=jo.Precision(0.1))
+        comparison.run(Context(), **SIZES, stop=jo.Precision(0.1))
 
 
 @pytest.mark.long

@@ -18,7 +18,7 @@ jo.simulate(game, learner, n_runs=2, n_rounds=6, spacing="square")  # reportArgu
 jo.simulate(game, learner, n_runs=2, n_rounds=6, comparator=1.0)  # reportArgumentType
 jo.simulate(game, learner, n_runs=2, n_rounds=6, measures=["mistakes"])  # reportArgumentType
 jo.simulate(game, learner, n_runs=2, n_rounds=6, cluster=1.5)  # reportArgumentType
-jo.simulate(game, learner, n_runs=2, n_rounds=6, until=0.1)  # reportArgumentType
+jo.simulate(game, learner, n_runs=2, n_rounds=6, stop=0.1)  # reportArgumentType
 jo.tune(game, 3, grid, n_runs=2, n_rounds=6)  # reportArgumentType
 jo.tune(game, learner, {"step_size.value": 0.1}, n_runs=2, n_rounds=6)  # reportArgumentType
 jo.tune(game, learner, grid, n_runs=2, n_rounds=6, sampler="random")  # reportArgumentType

@@ -18,7 +18,7 @@ from jaxonline.results.statistics.sequential import (
     PairStates,
     look,
 )
-from jaxonline.simulation.until_decided import looks, until_decided
+from jaxonline.simulation.stopping_rules import looks, until_decided
 
 Q = "cumulative_loss"
 
