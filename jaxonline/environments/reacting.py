@@ -30,8 +30,6 @@ class _OneInstance(ScalarOutcome):
     size: Size
     oblivious = False
 
-    oblivious = False
-
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:
         """Shape [d] and dtype of x."""
@@ -144,7 +142,6 @@ class ContraryLabels(ScalarOutcome):
 
     oblivious = False
     outcomes = np.array([-1.0, 1.0])
-    oblivious = False
 
     def __post_init__(self) -> None:
         if not {-1.0, 1.0} <= set(np.asarray(self.advice).tolist()):
