@@ -1,6 +1,5 @@
 """Citations: the decorator `cites` declares the papers of a method at the definition of the method."""
 
-import dataclasses
 import types
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -51,10 +50,7 @@ def method_names(value: Any, depth: int = 8) -> list[str]:
         return [name for item in items for name in method_names(item, depth - 1)]
     if depth <= 0 or isinstance(value, type | types.FunctionType | jax.Array):
         return []
-    if dataclasses.is_dataclass(value):
-        fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    else:
-        fields = to_dict() if to_dict is not None else getattr(value, "__dict__", None)
+    fields = to_dict() if to_dict is not None else getattr(value, "__dict__", None)
     if fields is None:
         return []
     names = [type(value).__name__]

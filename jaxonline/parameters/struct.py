@@ -9,12 +9,11 @@ import functools
 import inspect
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar, dataclass_transform
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from jaxonline.parameters import check
 from jaxonline.parameters.closures import Portable, make_portable
@@ -28,20 +27,12 @@ _registered: weakref.WeakSet[type] = weakref.WeakSet()  # structs that are regis
 _lock = threading.Lock()
 
 
-def static(
-    default: Any = dataclasses.MISSING,
-    *,
-    default_factory: Callable[[], Any] = dataclasses.MISSING,  # type: ignore[assignment]
-    init: bool = True,
-    kw_only: bool = dataclasses.MISSING,  # type: ignore[assignment]
-) -> Any:
+def static(default: Any = dataclasses.MISSING, *, init: bool = True) -> Any:
     """Declare a static field of a struct, whose value must be hashable; a new value causes a new compilation.
 
     Args:
         default: the default value.
-        default_factory: a function that returns the default value, instead of `default`.
         init: whether the constructor takes the field as an argument.
-        kw_only: whether this argument must be passed by name, as in `dataclasses.field`.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -52,15 +43,7 @@ def static(
         >>> jax.tree.leaves(Power(3.0))
         [3.0]
     """
-    check.flag("init", init)
-    if kw_only is not dataclasses.MISSING:
-        check.flag("kw_only", kw_only)
-    given = default_factory is not dataclasses.MISSING
-    if given and (not callable(default_factory) or default is not dataclasses.MISSING):
-        wanted = "must be a function without arguments, given instead of `default`"
-        raise ArgumentTypeError("default_factory", f"{wanted} (got {check.quote(default_factory)})")
-    options: dict[str, Any] = {"default": default, "default_factory": default_factory, "kw_only": kw_only}
-    return dataclasses.field(init=init, metadata={"static": True}, **options)
+    return dataclasses.field(default=default, init=check.flag("init", init), metadata={"static": True})
 
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(static, dataclasses.field))
@@ -99,18 +82,18 @@ def struct(cls: type[T]) -> type[T]:
 
 def _register(cls: type) -> None:
     """Register a struct as a pytree, once; a class that was pickled by value is not registered in another process."""
-    if vars(cls).get("__struct__") is not cls:  # a class without the decorator that inherits from a struct
-        return
     with _lock:
-        if cls not in _registered:
+        if cls not in _registered and vars(cls).get("__struct__") is cls:  # not a class that inherits from a struct
             _register_fields(cls)
             _registered.add(cls)
 
 
+def _fields(cls: Any, is_static: bool) -> list[dataclasses.Field]:
+    return [field for field in dataclasses.fields(cls) if field.metadata.get("static", False) is is_static]
+
+
 def _register_fields(cls: type) -> None:
-    fields = dataclasses.fields(cls)  # type: ignore[arg-type]
-    leaves = [field.name for field in fields if not field.metadata.get("static")]
-    statics = [field.name for field in fields if field.metadata.get("static")]
+    leaves, statics = ([field.name for field in _fields(cls, is_static)] for is_static in (False, True))
 
     def flatten_with_keys(obj):
         children = [(jax.tree_util.GetAttrKey(name), getattr(obj, name)) for name in leaves]
@@ -121,9 +104,7 @@ def _register_fields(cls: type) -> None:
 
     def unflatten(aux, children):
         obj = object.__new__(cls)
-        for name, value in zip(leaves, children, strict=True):
-            object.__setattr__(obj, name, value)
-        for name, value in zip(statics, aux, strict=True):
+        for name, value in zip((*leaves, *statics), (*children, *aux), strict=True):
             object.__setattr__(obj, name, value)
         return obj
 
@@ -147,15 +128,12 @@ def set_field(obj: Any, name: str, value: Any) -> None:
 
 def _check_fields(cls: type) -> None:
     """Make a class check its fields against their annotations before its own `__post_init__` runs."""
-    post_init = cls.__dict__.get("__post_init__")
-    if post_init is None:
-        post_init = getattr(cls, "__post_init__", lambda self: None)
+    post_init = getattr(cls, "__post_init__", lambda self: None)
 
     @functools.wraps(post_init)
     def __post_init__(self) -> None:
         _register(type(self))
-        fields = [field for field in dataclasses.fields(self) if field.init]
-        leaves = [field.name for field in fields if not field.metadata.get("static")]
+        leaves = [field.name for field in _fields(self, is_static=False) if field.init]
         for name in leaves:
             value = getattr(self, name)
             for leaf in (value, *jax.tree.leaves(check.nesting(name, value))):
@@ -179,11 +157,9 @@ def cast_leaves(tree: T, dtype: Any, name: str = "") -> T:
 
     def cast(path, leaf):
         where = (name + jax.tree_util.keystr(path)).lstrip(".")
-        if not isinstance(leaf, int | float | np.ndarray | np.generic | jax.Array):
-            raise TypeError(
-                f"{where}: must be a number, an array or a struct (got {check.quote(leaf)}); write "
-                "@jo.struct above its class"
-            )
+        if not isinstance(leaf, check.NUMBERS):
+            got = f"(got {check.quote(leaf)}); write @jo.struct above its class"
+            raise ArgumentTypeError(where, f"must be a number, an array or a struct {got}")
         if jnp.issubdtype(jnp.result_type(leaf), jnp.floating) and not isinstance(leaf, jax.Array):
             check.fits_dtype(where, leaf, dtype)
         leaf = jnp.asarray(leaf)
@@ -211,24 +187,20 @@ def structure_of(tree: Any) -> Any:
 
 def _differences(first: Any, other: Any, at: str = "") -> Iterator[str]:
     """Yield the differences of two structs in classes, static fields and shapes; numbers may differ."""
-    at = at or "its root"
-    if type(first) is not type(other) and not _are_numbers(first, other):
-        yield f"{at} a {type(other).__name__}, item 0 a {type(first).__name__}"
+    if isinstance(first, check.NUMBERS) and isinstance(other, check.NUMBERS):
+        if jnp.shape(first) != jnp.shape(other):
+            hint = "; give all the same size (n_terms=, for coefficients of a series)"
+            yield f"{at} of shape {jnp.shape(other)}, item 0 of {jnp.shape(first)}{hint}"
+    elif type(first) is not type(other):
+        yield f"{at or 'its root'} a {type(other).__name__}, item 0 a {type(first).__name__}"
     elif dataclasses.is_dataclass(first):
         for field in dataclasses.fields(first):
             parts = getattr(first, field.name), getattr(other, field.name)
-            path = field.name if at == "its root" else f"{at}.{field.name}"
+            path = f"{at}.{field.name}".lstrip(".")
             if not field.metadata.get("static"):
                 yield from _differences(*parts, path)
             elif parts[0] is not parts[1] and parts[0] != parts[1]:
                 yield f"{path} = {check.quote(parts[1])}, item 0 {check.quote(parts[0])}"
-    elif _are_numbers(first, other) and jnp.shape(first) != jnp.shape(other):
-        hint = "; give all the same size (n_terms=, for coefficients of a series)"
-        yield f"{at} of shape {jnp.shape(other)}, item 0 of {jnp.shape(first)}{hint}"
-
-
-def _are_numbers(*values: Any) -> bool:
-    return all(isinstance(value, int | float | np.ndarray | np.generic | jax.Array) for value in values)
 
 
 def replace(obj: T, **changes: Any) -> T:
@@ -271,13 +243,8 @@ def replace_at(obj: Any, path: str, value: Any, name: str, keep_classes: bool = 
     check.choice(f"{name}: a field of {type(obj).__name__}", field, fields)
     before = getattr(obj, field)
     after = replace(obj, **{field: replace_at(before, rest, value, name, keep_classes) if rest else value})
-    if (
-        keep_classes
-        and not rest
-        and isinstance(value, int | float)
-        and dataclasses.is_dataclass(before)
-        and type(before) is not type(getattr(after, field))
-    ):
+    changes_class = not rest and isinstance(value, int | float) and type(before) is not type(getattr(after, field))
+    if keep_classes and changes_class and dataclasses.is_dataclass(before):
         inner = " or ".join(f"'{path}.{each.name}'" for each in dataclasses.fields(before))
         problem = f"must name a field of {short_repr(before)}, {inner} (got {path!r}, which a number would replace)"
         raise ArgumentError(name, problem)

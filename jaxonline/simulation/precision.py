@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxonline.parameters.errors import ArgumentError, PrecisionWarning, UnseenEventsWarning
+from jaxonline.parameters.errors import ArgumentError, PrecisionWarning, SkewedRunsWarning
 from jaxonline.parameters.signatures import check_fields
 from jaxonline.parameters.types import CountFrom2, FiniteFloat, OpenUnitFloat, PositiveFloat, Text
 from jaxonline.results import Result
@@ -33,7 +33,7 @@ class Precision:
     * `jo.intervals.Anytime` is used otherwise, and if `n_runs` are too few for a betting interval of this width; then a
       warning says so. It relies on the central limit theorem. No number of runs guarantees its coverage: an event
       that is too rare for the simulated runs, and that costs much, is missing from the mean and from the interval. The
-      probability of such an event is at most 3 / runs (with 95 % confidence): `UnseenEventsWarning` and the printed
+      probability of such an event is at most 3 / runs (with 95 % confidence): `SkewedRunsWarning` and the printed
       result say it. A sample without variance does not stop the study, unless the game is deterministic.
 
     The mean of a study that stops by its own runs is biased. It is too small if the study stops before large losses
@@ -178,7 +178,7 @@ def until_precise(
             f"precision: the {n:,} runs cannot show events with a probability below {summary['unseen_probability']:.2g}"
             f" per run; if such an event changes the {precision.quantity} much, the interval is too narrow; where "
             "the limits of a round are known, give low and high for an interval that covers them",
-            UnseenEventsWarning, stacklevel=3,
+            SkewedRunsWarning, stacklevel=3,
         )  # fmt: skip
     return dataclasses.replace(result, meta=result.meta | {"precision": summary}, interval=interval)
 

@@ -13,7 +13,7 @@ from jax.sharding import Mesh
 from jaxonline.game import Game
 from jaxonline.game.roles import Comparator, HindsightComparator, Measure
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError, SearchEdgeWarning
+from jaxonline.parameters.errors import ArgumentError, SettingsWarning
 from jaxonline.parameters.optional_packages import check_not_forked
 from jaxonline.results.quantities import LOSS_OF_REWARD, REWARD_OF_LOSS
 from jaxonline.results.tuned import Tuned, TunedLearner, at_edge, describe_edge
@@ -98,7 +98,7 @@ def tune(
         ModuleNotFoundError: Optuna is not installed.
 
     Warns:
-        SearchEdgeWarning: a chosen number is the smallest or the largest that was tried.
+        SettingsWarning: a chosen number is the smallest or the largest that was tried.
 
     Example:
         >>> import numpy as np, jaxonline as jo
@@ -167,7 +167,7 @@ def tune(
         chosen, results = successive_halving(rung, heights)
     settings = tuple(trials.settings)
     if at_edge(settings, chosen):
-        warnings.warn(describe_edge(settings, chosen), SearchEdgeWarning, stacklevel=2)
+        warnings.warn(describe_edge(settings, chosen), SettingsWarning, stacklevel=2)
     rounds = n_rounds * sum(len(rung_result.settings) * rung_result.new_runs for rung_result in results)
     seconds = time.perf_counter() - began
     tuned: Tuned[Any] = Tuned(settings, chosen, results, trials.learners[chosen], quantity, n_rounds, rounds, seconds)

@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxonline.game import Game, WithFeedback, play
 from jaxonline.losses.base import Loss
-from jaxonline.parameters.errors import UnderflowWarning
+from jaxonline.parameters.errors import SettingsWarning
 from jaxonline.simulation.sweeps import Team
 
 MAX_ROUNDS = 100  # rounds that are played again
@@ -41,7 +41,7 @@ def warn_of_underflow(
         warnings.warn(
             f"the losses of {', '.join(names)} are positive, but so small that they are rounded to 0 in "
             f"{game.dtype.name}; scale the labels, or enable float64",
-            UnderflowWarning,
+            SettingsWarning,
             stacklevel=6,
         )
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError, UndecidedWarning
+from jaxonline.parameters.errors import ArgumentError, PrecisionWarning
 from jaxonline.parameters.signatures import check_fields
 from jaxonline.parameters.types import CountFrom2, NonNegativeFloat, OpenUnitFloat, Text
 from jaxonline.results import Result
@@ -122,7 +122,7 @@ def until_decided(
     play: Callable[[range, Result | None], Result], rule: UntilDecided, most_runs: int, width: int, step: int,
     interval: ConfidenceInterval = ANYTIME, is_deterministic: Callable[[], bool] = lambda: False,
 ) -> Result:  # fmt: skip
-    """Simulate runs 0, 1, 2, ... until all pairs are decided; `UndecidedWarning` if `most_runs` do not suffice.
+    """Simulate runs 0, 1, 2, ... until all pairs are decided; `PrecisionWarning` if `most_runs` do not suffice.
 
     `play` is as in `until_precise`. The looks depend on the block size `width`, and not on the number of runs `step`
     that are played at the same time; so the result does not depend on the number of devices.
@@ -171,7 +171,7 @@ def _warn(pairs: list[list[Any]], n_runs: int) -> None:
         f"until: {len(undecided)} of {len(pairs)} pairs undecided after n_runs={n_runs:,} ({listed}); give more runs "
         "or a larger margin; if the differences do not vary or are very skewed, only "
         "interval=jo.intervals.Betting(low, high) decides",
-        UndecidedWarning, stacklevel=5,
+        PrecisionWarning, stacklevel=5,
     )  # fmt: skip
 
 
