@@ -206,12 +206,8 @@ def as_key(name: str, value: Any) -> Any:
 
 
 def leaf(name: str, value: Any) -> None:
-    """Check that `value` can be a leaf of a struct: neither a class nor a masked array."""
+    """Check that `value` can be a leaf of a struct: no class, masked array or string."""
     _unmasked(name, instance(name, value, True, "an object"))
-
-
-def not_string(name: str, value: Any) -> None:
-    """Check that `value`, a leaf of a struct, is no string."""
     if isinstance(value, str | bytes):
         raise ArgumentTypeError(name, f"must not be a string (got {quote(value)})")
 
@@ -258,10 +254,9 @@ def real_array(name: str, value: Any, wanted: str = "hold real numbers") -> np.n
     _unmasked(name, value)
     if is_abstract(value):
         raise ArgumentTypeError(name, f"must be known here (computed outside jit) (got {quote(value)})")
-    nesting(name, value)
     try:
         array = np.asarray(value)
-    except (ValueError, TypeError):  # rows of different lengths, or no array
+    except (ValueError, TypeError):  # rows of different lengths, a list in itself, or no array
         raise ArgumentTypeError(name, f"must {wanted} (got {quote(value)})") from None
     if array.size == 0 and isinstance(value, Sequence) and not isinstance(value, str | bytes):
         return array

@@ -45,13 +45,11 @@ def method_names(value: Any, depth: int = 8) -> list[str]:
         ['Hedge', 'EWA']
     """
     to_dict = getattr(value, "_asdict", None)  # of named tuples
+    fields = to_dict() if to_dict is not None else getattr(value, "__dict__", None)
     if isinstance(value, Mapping | list | tuple) and to_dict is None:
         items = value.values() if isinstance(value, Mapping) else value
         return [name for item in items for name in method_names(item, depth - 1)]
-    if depth <= 0 or isinstance(value, type | types.FunctionType | jax.Array):
-        return []
-    fields = to_dict() if to_dict is not None else getattr(value, "__dict__", None)
-    if fields is None:
+    if depth <= 0 or fields is None or isinstance(value, type | types.FunctionType | jax.Array):
         return []
     names = [type(value).__name__]
     for name, field in fields.items():

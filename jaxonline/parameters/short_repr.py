@@ -1,5 +1,6 @@
 """Short text forms of games, learners and comparators: classes with parameters, arrays abbreviated."""
 
+import contextlib
 import dataclasses
 import functools
 import re
@@ -12,8 +13,6 @@ import jax
 import numpy as np
 import wadler_lindig as wl
 from jax.core import Tracer
-
-from jaxonline.parameters.closures import closure_values
 
 MAX_ENTRIES = 6  # of a vector or a list
 MAX_CHARACTERS = 500
@@ -92,6 +91,15 @@ def _format_function(value: types.FunctionType) -> wl.AbstractDoc:
     arguments = {k: part for k, part in closure_values(value).items() if _is_functions(part) or isinstance(part, kinds)}
     # optax wraps optimizers
     return wl.pdoc(arguments["tx"], custom=_format) if list(arguments) == ["tx"] else _format_call(name, arguments)
+
+
+def closure_values(function: types.FunctionType) -> dict[str, Any]:
+    """Return the values in the closure of a function by the names of the variables, without variables not set yet."""
+    values = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        with contextlib.suppress(ValueError):
+            values[name] = cell.cell_contents
+    return values
 
 
 def _is_functions(value: Any) -> bool:

@@ -16,9 +16,7 @@ import numpy as np
 from annotated_types import Ge, Gt, Interval, Le, Lt, MinLen
 
 from jaxonline.parameters import check
-from jaxonline.parameters.check import Limits as Limits
-from jaxonline.parameters.check import format_limit as format_limit
-from jaxonline.parameters.errors import did_you_mean
+from jaxonline.parameters.check import Limits
 from jaxonline.parameters.types import Declaration
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -115,8 +113,6 @@ def _read(annotation: Any) -> dict[str, Any]:
         return _read_union(arguments)
     if origin in _SEQUENCES or annotation in _SEQUENCES:
         return _read_sequence(arguments)
-    if annotation in (Any, inspect.Parameter.empty):
-        return {}
     if isinstance(annotation, type) and annotation.__module__.startswith("jaxonline"):
         is_protocol = getattr(annotation, "_is_protocol", False)
         return {"takes": {"component"}, "kinds": (annotation,), "constrained": not is_protocol}
@@ -131,8 +127,8 @@ def _read_union(arguments: tuple[Any, ...]) -> dict[str, Any]:
     shapes = [part.dim_str for part in arguments if hasattr(part, "dim_str") and "Key" not in str(part)]
     if len(shapes) > 1:  # jaxtyping's Float[ArrayLike, ...] is a union: one for each kind of array
         others = fields["takes"] - {"number", "array", "integer", "flag"}
-        taken = {"number", "array"} if shapes[0] == "..." else {"array" if shapes[0] else "number"}
-        dimensions = None if shapes[0] == "..." else len(shapes[0].split()) or None
+        taken = {"...": {"number", "array"}, "": {"number"}}.get(shapes[0], {"array"})
+        dimensions = len(shapes[0].split()) if taken == {"array"} else None
         return fields | {"takes": others | taken, "constrained": True, "dimensions": dimensions}
     if "integer" in fields["takes"] and "array" not in fields["takes"]:
         fields["takes"] -= {"number"}
@@ -211,13 +207,10 @@ def validate_arguments(function: F) -> F:
         try:
             bound = _signature(function).bind(*args, **kwargs)
         except TypeError as error:  # its message does not name the function
-            names = list(_signature(function).parameters)
-            hints = (did_you_mean(name, names) for name in kwargs if name not in names)
-            raise TypeError(f"{function.__name__}: {error}{next(hints, '')}") from None
+            raise TypeError(f"{function.__name__}: {error}") from None
         for parameter in parameters_of(function):
             if parameter.name in bound.arguments:
-                value = bound.arguments[parameter.name]
-                bound.arguments[parameter.name] = check_value(parameter, value)
+                bound.arguments[parameter.name] = check_value(parameter, bound.arguments[parameter.name])
         return function(*bound.args, **bound.kwargs)
 
     return wrapper  # type: ignore[return-value]
@@ -229,13 +222,13 @@ _signature = functools.cache(inspect.signature)
 def check_fields(obj: Any) -> None:
     """Check and convert the fields of a dataclass, also of a frozen one, as its annotations declare."""
     for parameter in fields_of(type(obj)):
-        value = getattr(obj, parameter.name)
-        if (new := check_value(parameter, value)) is not value:
-            object.__setattr__(obj, parameter.name, new)
+        object.__setattr__(obj, parameter.name, check_value(parameter, getattr(obj, parameter.name)))
 
 
-_ONE, _SEVERAL = frozenset({"number"}), frozenset({"number", "array"})
-_NUMERIC = {frozenset({"integer"}): check.count, _ONE: check.number, _SEVERAL: check.numbers}
+_CHECKS: dict[str, Callable[..., Any]] = {
+    "flag": check.flag, "integer": check.count, "number": check.number, "array number": check.numbers,
+    "text": check.text,
+}  # fmt: skip
 
 
 def check_value(parameter: Parameter, value: Any) -> Any:
@@ -251,17 +244,14 @@ def check_value(parameter: Parameter, value: Any) -> Any:
         return parameter.convert(value, name)
     if not parameter.constrained or (check.is_abstract(value) and takes != {"integer"}):
         return value
-    limits = parameter.limits.given
     if parameter.or_infinity and isinstance(value, check.NUMBERS) and np.ndim(value) == 0 and value == np.inf:
         return value
-    if takes == {"flag"}:
-        return check.flag(name, value)
-    if takes in _NUMERIC:
-        return _NUMERIC[takes](name, value, **limits)
+    if parameter.choices and takes == {"text"}:
+        return check.choice(name, value, parameter.choices)
     if takes == {"array"}:
-        return check.array(name, value, ndim=parameter.dimensions, **limits)
-    if takes == {"text"}:
-        return check.choice(name, value, parameter.choices) if parameter.choices else check.text(name, value)
+        return check.array(name, value, ndim=parameter.dimensions, **parameter.limits.given)
+    if (kind := " ".join(sorted(takes))) in _CHECKS:
+        return _CHECKS[kind](name, value, **parameter.limits.given)
     if parameter.arguments and takes <= {"function", "component"}:
         return check.function(name, value, parameter.arguments)
     if takes == {"component"} and all(isinstance(kind, type) for kind in parameter.kinds):

@@ -7,7 +7,10 @@ can be traced, vmapped, swept) unless it is declared with `static()`.
 import dataclasses
 import functools
 import inspect
+import operator
+import pickle
 import threading
+import types
 import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar, dataclass_transform
@@ -16,9 +19,8 @@ import jax
 import jax.numpy as jnp
 
 from jaxonline.parameters import check
-from jaxonline.parameters.closures import Portable, make_portable
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
-from jaxonline.parameters.short_repr import short_repr
+from jaxonline.parameters.short_repr import closure_values, short_repr
 from jaxonline.parameters.signatures import check_fields
 
 T = TypeVar("T")
@@ -111,16 +113,6 @@ def _register_fields(cls: type) -> None:
     jax.tree_util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
 
 
-def _get_state(self: Any) -> dict[str, Any]:
-    return {name: make_portable(name, value) for name, value in vars(self).items()}
-
-
-def _set_state(self: Any, state: dict[str, Any]) -> None:
-    _register(type(self))
-    for name, value in state.items():
-        object.__setattr__(self, name, value.value if isinstance(value, Portable) else value)
-
-
 def set_field(obj: Any, name: str, value: Any) -> None:
     """Set a field of a frozen struct; for use in the `__post_init__` of the struct."""
     object.__setattr__(obj, name, value)
@@ -133,16 +125,11 @@ def _check_fields(cls: type) -> None:
     @functools.wraps(post_init)
     def __post_init__(self) -> None:
         _register(type(self))
-        leaves = [field.name for field in _fields(self, is_static=False) if field.init]
-        for name in leaves:
-            value = getattr(self, name)
-            for leaf in (value, *jax.tree.leaves(check.nesting(name, value))):
-                check.leaf(name, leaf)
         check_fields(self)
+        for name in (field.name for field in _fields(self, is_static=False) if field.init):
+            for leaf in jax.tree.leaves(check.nesting(name, getattr(self, name))):
+                check.leaf(name, leaf)
         post_init(self)
-        for name in leaves:
-            for leaf in jax.tree.leaves(getattr(self, name)):
-                check.not_string(name, leaf)
 
     cls.__post_init__ = __post_init__  # type: ignore[attr-defined]
 
@@ -174,9 +161,7 @@ def stack(trees: Sequence[T]) -> T:
     for index, tree in enumerate(trees):
         if structure_of(tree) != kind:
             difference = next(_differences(first, tree), "another structure than item 0")
-            raise ValueError(
-                f"learners: learners of one sweep must differ in numbers only (got item {index} with {difference})"
-            )
+            raise ArgumentError("learners", f"must differ in numbers only (got item {index} with {difference})")
     return jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf) for leaf in leaves]), *trees)
 
 
@@ -249,3 +234,109 @@ def replace_at(obj: Any, path: str, value: Any, name: str, keep_classes: bool = 
         problem = f"must name a field of {short_repr(before)}, {inner} (got {path!r}, which a number would replace)"
         raise ArgumentError(name, problem)
     return after
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Functions of optax in static fields: equal functions become one object.
+#
+# `optax.adam(1.0)` builds new functions at each call. JAX compares functions by identity, so equal learners would be
+# compiled twice. Here, functions of optax with the same code are equal if the values in their closures are equal.
+# Closures of other libraries stay as they are, since the values in these closures may change after construction.
+
+
+_FIRST: dict[Any, Any] = {}  # by their keys
+_KEPT: dict[int, Any] = {}  # values that are compared by identity: no other object gets their address
+_BY_CONTENT: dict[bytes, Any] = {}  # what cloudpickle wrote or read in this process
+
+
+def intern_functions(value: Any) -> Any:
+    """Return the first function (or tuple of functions) equal to `value`.
+
+    Example:
+        >>> import optax
+        >>> from jaxonline.parameters.struct import intern_functions
+        >>> optax.sgd(0.1) == optax.sgd(0.1), intern_functions(optax.sgd(0.1)) is intern_functions(optax.sgd(0.1))
+        (False, True)
+    """
+    return _FIRST.setdefault(_key_of(value), value)
+
+
+build_cached = functools.cache(operator.call)  # what a factory without arguments returns at its first call
+
+
+def _key_of(value: Any, inside: tuple[Any, ...] = ()) -> Any:
+    """Return a key that is equal for equal values; `inside` has the enclosing values, which a function may contain."""
+
+    def keys_of(values: Any) -> tuple[Any, ...]:
+        return tuple(_key_of(part, (*inside, value)) for part in values)
+
+    if isinstance(value, tuple):
+        return type(value), keys_of(value)
+    if isinstance(value, functools.partial):
+        return type(value), keys_of((value.func, *value.args, *sorted(value.keywords.items())))
+    module = value.__globals__.get("__name__") if isinstance(value, types.FunctionType) else None
+    if str(module).split(".")[0] == "optax":
+        if any(value is outer for outer in inside):
+            return "itself", [value is outer for outer in inside].index(True)
+        parts = value.__defaults__, *(value.__kwdefaults__ or {}).items(), *closure_values(value).items()
+        return module, value.__code__, keys_of(parts)
+    if value is None or type(value) in (bool, int, str, bytes):
+        return type(value), value
+    if type(value) is float:
+        return float, value.hex()  # 0.0 is not -0.0, and nan is nan
+    _KEPT[id(value)] = value
+    return "identity", id(value)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Pickle: `pickle` cannot write a function that was made inside another function; `cloudpickle` writes it as a whole.
+
+
+def _get_state(self: Any) -> dict[str, Any]:
+    return {name: make_portable(name, value) for name, value in vars(self).items()}
+
+
+def _set_state(self: Any, state: dict[str, Any]) -> None:
+    _register(type(self))
+    for name, value in state.items():
+        object.__setattr__(self, name, value.value if isinstance(value, Portable) else value)
+
+
+class Portable:
+    """Wrapper of functions in a pickled field of a struct; unpickling returns the functions, deepcopy keeps them."""
+
+    def __init__(self, field: str, value: Any):
+        self.field, self.value = field, value
+
+    def __deepcopy__(self, memo: Any) -> "Portable":
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        try:
+            pickle.dumps(self.value)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:  # a function made inside another function
+            return _load, (_dump(self.field, self.value, error),)
+        return intern_functions, (self.value,)
+
+
+def make_portable(field: str, value: Any) -> Any:
+    """Return the value of a field in a form that `pickle` can write: functions become `Portable`."""
+    is_function = any(isinstance(leaf, types.FunctionType | functools.partial) for leaf in jax.tree.leaves(value))
+    return Portable(field, value) if is_function else value
+
+
+def _dump(field: str, value: Any, error: Exception) -> bytes:
+    try:
+        import cloudpickle
+    except ModuleNotFoundError:
+        raise pickle.PicklingError(f"{field}: {error}; pip install cloudpickle, or 'jaxonline[cluster]'") from None
+    content = cloudpickle.dumps(value)
+    _BY_CONTENT.setdefault(content, value)
+    return content
+
+
+def _load(content: bytes) -> Any:
+    """Return what cloudpickle wrote; equal bytes give the same functions, so that their programs are reused."""
+    if content not in _BY_CONTENT:
+        _BY_CONTENT[content] = intern_functions(pickle.loads(content))
+    return _BY_CONTENT[content]

@@ -28,10 +28,8 @@ ENABLE_X64_HINT = "put the call in `with jax.enable_x64(True):`, or set JAX_ENAB
 def require_float64(name: str, dtype: np.dtype, allow_float32: bool) -> None:
     """Raise ValueError if the dtype of instances is not float64 and `allow_float32` is False."""
     if dtype != np.float64 and not allow_float32:
-        raise ValueError(
-            f"instances: must be float64 for {name} (got {dtype}); {ENABLE_X64_HINT}, and build the environment there, "
-            "or accept the drift of float32 with allow_float32=True"
-        )
+        hint = f"{ENABLE_X64_HINT}, and build the environment there, or accept the drift with allow_float32=True"
+        raise ValueError(f"instances: must be float64 for {name} (got {dtype}); {hint}")
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from tiers import some
 
 import jaxonline as jo
 from jaxonline.estimators import FullGradient
-from jaxonline.parameters.closures import intern_functions
+from jaxonline.parameters.struct import intern_functions
 
 COPIES = {"pickle": lambda item: pickle.loads(pickle.dumps(item)), "deepcopy": copy.deepcopy}
 PLAYED = (  # learners that need one program each
