@@ -8,7 +8,7 @@ import numpy as np
 
 import jaxonline as jo
 from benchmarks.intervals.distributions import Distribution, bernoulli, exponential
-from jaxonline.parameters.errors import PrecisionWarning, UnseenEventsWarning
+from jaxonline.parameters.errors import PrecisionWarning, SkewedRunsWarning
 from jaxonline.results.report.tables import Number, Table, Text
 from jaxonline.simulation.stopping_rules import until_precise
 
@@ -58,7 +58,7 @@ def stop(case: Case, interval: Any, rng: np.random.Generator) -> tuple[jo.Result
         result = until_precise(play, case.precision, MOST_RUNS, BLOCK, interval)
     if any(issubclass(warning.category, PrecisionWarning) for warning in caught):
         raise RuntimeError("the table needs more runs")
-    return result, any(issubclass(warning.category, UnseenEventsWarning) for warning in caught)
+    return result, any(issubclass(warning.category, SkewedRunsWarning) for warning in caught)
 
 
 def coverage_at_stopping(cases: Iterable[str] = tuple(CASES), studies: int = STUDIES) -> Table:
@@ -103,7 +103,7 @@ then again whenever the requested width is expected.
   number of runs.
 * **Other losses** have the anytime interval, which relies on the runs. If the rare loss does not occur before the first
   look, the runs look harmless, and the study stops with an interval that does not contain the mean. No number of runs
-  excludes this. Therefore each such study warns (`UnseenEventsWarning`) that events with a probability below 3 / runs
+  excludes this. Therefore each such study warns (`SkewedRunsWarning`) that events with a probability below 3 / runs
   may be missing, and the printed result repeats it. Runs that do not vary never stop a study.
 * **The mean of a stopped study is biased.** It is too small if a study stops before large losses occur, and too large
   if the half-width is relative to a rare loss. The interval covers in spite of this bias, so report the interval.

@@ -33,10 +33,6 @@ _WIDE_VECTORS = {"xla_cpu_prefer_vector_width": 512}
 _FUSED_PRODUCTS = {"xla_cpu_experimental_ynn_fusion_type": "LIBRARY_FUSION_TYPE_DOT"}
 
 
-class UnknownCompilerOptionWarning(UserWarning):
-    """The installed jax does not know a compiler option of this package, so programs may be slower than measured."""
-
-
 class Program:
     """A jitted function of arrays and a mesh, compiled for the platform of the mesh.
 
@@ -118,7 +114,7 @@ def _is_supported(name: str, value: Any) -> bool:
         jax.jit(lambda: 0).lower().compile(compiler_options={name: value})
     except jax.errors.JaxRuntimeError:
         message = f"jax {jax.__version__} has no compiler option {name!r}; programs may be slower than measured"
-        warnings.warn(message, UnknownCompilerOptionWarning, stacklevel=2)
+        warnings.warn(message, UserWarning, stacklevel=2)
         return False
     return True
 

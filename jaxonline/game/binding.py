@@ -28,7 +28,7 @@ from jaxonline.game.round import (
 )
 from jaxonline.losses import Loss, ZeroOne
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError, LossMismatchWarning
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError, SettingsWarning
 from jaxonline.parameters.optional_packages import check_not_forked
 from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import cast_leaves
@@ -159,7 +159,7 @@ def warn_about_loss_mismatch(game: Game, learners: Mapping[str, Any]) -> None:
         warnings.warn(
             f"the loss of the game is {game.loss!r}, but learners are made for another one: {', '.join(other)}. Regret "
             "is in the game's; give the estimators the same loss if that is not meant",
-            LossMismatchWarning,
+            SettingsWarning,
             stacklevel=3,
         )
 

@@ -1,6 +1,7 @@
 """Functions that check arguments when an object is constructed.
 
-The error of a failed check names the argument, its value, and the allowed values.
+The error of a failed check names the argument, its value, and the allowed values. The limits of a number are given by
+name: `gt` (above), `ge` (at least), `lt` (below), `le` (at most).
 
 Values that are unknown while JAX traces (tracers, shape structs) pass: they were checked when they were concrete.
 """
@@ -9,49 +10,75 @@ import operator
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 from jax.core import Tracer
 
-from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError, UnderflowWarning, did_you_mean
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError, SettingsWarning, did_you_mean
+from jaxonline.parameters.short_repr import short_repr
 
 MAX_DEPTH = 64  # of nested lists: a NumPy array has at most 64 dimensions
 
-_NUMBERS = int | float | np.ndarray | np.generic | jax.Array
+NUMBERS = int | float | np.ndarray | np.generic | jax.Array
+
+
+class Limits(NamedTuple):
+    """The range of a number: the number is above `gt`, at least `ge`, below `lt` and at most `le`."""
+
+    gt: float | None = None
+    ge: float | None = None
+    lt: float | None = None
+    le: float | None = None
+
+    @property
+    def words(self) -> str:
+        """Return the range in words, such as "above 0 and at most 1"; "" for a range without limits."""
+        words = zip(("above", "at least", "below", "at most"), self, strict=True)
+        return " and ".join(f"{word} {format_limit(limit)}" for word, limit in words if limit is not None)
+
+    @property
+    def given(self) -> dict[str, float]:
+        """Return the limits that are not None, by name."""
+        return {name: limit for name, limit in self._asdict().items() if limit is not None}
+
+    def exclude(self, value: Any) -> bool:
+        """Return whether a number, or an entry of an array, is outside of the range."""
+        outside = zip((operator.le, operator.lt, operator.ge, operator.gt), self, strict=True)
+        return any(np.any(is_outside(value, limit)) for is_outside, limit in outside if limit is not None)
+
+
+def format_limit(value: float) -> str:
+    """Format the limit of a range with all its digits, such as 100,000 instead of 1e+05."""
+    whole = 1000 <= abs(value) < 1e15 and value == round(value)
+    return f"{value:,.0f}" if whole else f"{float(value):g}"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Numbers
 
 
 def concrete_array(value: Any) -> np.ndarray | None:
     """Return the value as a NumPy array, or None if it is a tracer or a placeholder."""
-    if isinstance(value, Tracer) or not isinstance(value, _NUMBERS):
-        return None
-    return np.asarray(value)
+    return np.asarray(value) if isinstance(value, NUMBERS) and not isinstance(value, Tracer) else None
 
 
-def number(name: str, value: Any, *, gt: float | None = None, ge: float | None = None,
-           lt: float | None = None, le: float | None = None) -> Any:  # fmt: skip
+def number(name: str, value: Any, **limits: float | None) -> Any:
     """Check that `value` is one finite number within the limits; return it."""
     if is_abstract(value):
         return value
-    if isinstance(value, list | tuple):
-        raise ArgumentTypeError(name, f"must be a number (got {quote(value)})")
+    instance(name, value, not isinstance(value, list | tuple), "a number")
     array = real_array(name, value, "be a number")
     if array.ndim:
         raise ArgumentError(name, f"must be a number (got an array of shape {array.shape})")
-    _inside(name, array, gt, ge, lt, le)
+    _inside(name, array, **limits)
     return value
 
 
-def numbers(name: str, value: Any, *, gt: float | None = None, ge: float | None = None,
-            lt: float | None = None, le: float | None = None) -> Any:  # fmt: skip
-    """Check that an array `value` is not empty, and is finite and within the limits in all entries; return it."""
-    if not is_abstract(value):
-        array = real_array(name, value, "hold numbers")
-        if array.size == 0:
-            raise ArgumentError(name, f"must have at least one entry (got shape {array.shape})")
-        _inside(name, array, gt, ge, lt, le)
-    return value
+def numbers(name: str, value: Any, **limits: float | None) -> Any:
+    """Check that `value` is a number or a nonempty array, finite and within the limits; a list becomes an array."""
+    return value if is_abstract(value) else array(name, value, **limits)
 
 
 def whole_number(name: str, value: Any, *, ge: float) -> Any:
@@ -72,39 +99,49 @@ def non_negative(name: str, value: Any) -> Any:
     return number(name, value, ge=0.0)
 
 
-def count(name: str, value: Any, *, gt: float | None = None, ge: float | None = None,
-          lt: float | None = None, le: float | None = None) -> int:  # fmt: skip
+def count(name: str, value: Any, **given: float | None) -> int:
     """Check that `value` is an integer within the limits (by default at least 1); return it as an int."""
-    if gt is ge is lt is le is None:
-        ge = 1
+    limits = Limits(**given) if given else Limits(ge=1)
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        wanted = "an integer" if ge is None else f"an integer of at least {ge}"
-        raise ArgumentTypeError(name, f"must be {wanted} (got {quote(value)})")
-    if any(wrong(value, limit) for wrong, limit in zip(_OUTSIDE, (gt, ge, lt, le), strict=True) if limit is not None):
-        limits = zip(("above", "at least", "below", "at most"), (gt, ge, lt, le), strict=True)
-        wanted = " and ".join(f"{word} {limit}" for word, limit in limits if limit is not None)
-        raise ArgumentError(name, f"must be {wanted} (got {value})")
+        wanted = "" if limits.ge is None else f" of at least {limits.ge}"
+        raise ArgumentTypeError(name, f"must be an integer{wanted} (got {quote(value)})")
+    if limits.exclude(value):
+        raise ArgumentError(name, f"must be {limits.words} (got {value})")
     return int(value)
 
 
-_OUTSIDE = (operator.le, operator.lt, operator.ge, operator.gt)
+def seed(name: str, value: Any, bits: int = 32) -> int:
+    """Check that `value` is an integer from 0 to 2^bits - 1; return it as an int.
+
+    If float64 is disabled, JAX makes the same key from seeds that are equal modulo 2^32.
+    """
+    if count(name, value, ge=0) >= 2**bits:
+        raise ArgumentError(name, f"must be below 2^{bits} (got {value})")
+    return int(value)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Texts, functions and objects
 
 
 def flag(name: str, value: Any) -> bool:
     """Check that `value` is True or False."""
-    if not isinstance(value, bool | np.bool_):
-        raise ArgumentTypeError(name, f"must be True or False (got {quote(value)})")
-    return bool(value)
+    return bool(instance(name, value, bool | np.bool_, "True or False"))
 
 
 def text(name: str, value: Any) -> str:
     """Check that `value` is a nonempty string without the null character, which no file name may contain."""
-    if not isinstance(value, str):
-        raise ArgumentTypeError(name, f"must be a string (got {quote(value)})")
+    instance(name, value, str, "a string")
     if not value.strip() or "\0" in value:
         problem = "contain the null character" if value.strip() else "be empty"
         raise ArgumentError(name, f"must not {problem} (got {value!r})")
     return value
+
+
+def texts(name: str, value: Any) -> None:
+    """Check that `value` is a nonempty list or tuple of nonempty strings."""
+    for item in sequence(name, value, "name"):
+        text(name, item)
 
 
 def path(name: str, value: Any) -> Any:
@@ -130,12 +167,20 @@ def dictionary(name: str, value: Any, known: Iterable[str]) -> Mapping[str, Any]
     return value
 
 
+def sequence(name: str, value: Any, item: str) -> Any:
+    """Check that `value` is a nonempty list or tuple."""
+    is_sequence = isinstance(value, Sequence) and not isinstance(value, str | bytes)
+    if not instance(name, value, is_sequence, f"a list of {item}s"):
+        raise ArgumentError(name, f"must have at least one {item} (got none)")
+    return value
+
+
 def function(name: str, value: Any, arguments: str) -> Any:
     """Check that `value` is callable and not a class; the error message quotes `arguments`, a text such as "(w, x)"."""
     return instance(name, value, callable(value), f"a function of {arguments}")
 
 
-def instance(name: str, value: Any, good: bool | type | tuple[type, ...], wanted: str) -> Any:
+def instance(name: str, value: Any, good: Any, wanted: str) -> Any:
     """Check that `value` has a type (or that `good` is True) and is not a class; the error message quotes `wanted`."""
     if isinstance(value, type):
         raise ArgumentTypeError(name, f"must be {wanted} (got the class itself); write {value.__name__}(...)")
@@ -144,17 +189,31 @@ def instance(name: str, value: Any, good: bool | type | tuple[type, ...], wanted
     return value
 
 
+def key(name: str, value: Any) -> Any:
+    """Check that `value` is a JAX random key."""
+    is_old_key = isinstance(value, jax.Array) and value.dtype == np.uint32 and value.shape[-1:] == (2,)
+    is_key = isinstance(value, jax.Array) and jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key)
+    return instance(name, value, is_key or is_old_key, "a JAX key (jax.random.key)")
+
+
+def as_key(name: str, value: Any) -> Any:
+    """Return the JAX random key of a seed; a key is returned unchanged."""
+    if isinstance(value, jax.Array):
+        return key(name, value)
+    is_integer = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    instance(name, value, is_integer, "an integer or a JAX key")
+    return jax.random.key(seed(name, value, 63 if jax.config.jax_enable_x64 else 32))  # type: ignore[attr-defined]
+
+
 def leaf(name: str, value: Any) -> None:
-    """Check that `value` can be a leaf of a struct: neither a class nor a masked array."""
-    if isinstance(value, type):
-        raise ArgumentTypeError(name, f"must be an object (got the class itself); write {value.__name__}(...)")
-    _unmasked(name, value)
-
-
-def not_string(name: str, value: Any) -> None:
-    """Check that `value`, a leaf of a struct, is no string."""
+    """Check that `value` can be a leaf of a struct: no class, masked array or string."""
+    _unmasked(name, instance(name, value, True, "an object"))
     if isinstance(value, str | bytes):
         raise ArgumentTypeError(name, f"must not be a string (got {quote(value)})")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Arrays
 
 
 def finite_array(name: str, value: Any, *, ndim: int | None = None) -> np.ndarray:
@@ -164,19 +223,17 @@ def finite_array(name: str, value: Any, *, ndim: int | None = None) -> np.ndarra
         raise ArgumentError(name, f"must have {ndim} dimension{'s' * (ndim != 1)} (got shape {array.shape})")
     bad = np.argwhere(~np.isfinite(array.astype(float)))
     if len(bad):
-        where = ", ".join(map(str, bad[0]))
-        raise ArgumentError(name, f"must be finite (got {array[tuple(bad[0])]} at [{where}] ({len(bad)} such entries))")
+        where = f" at {bad[0].tolist()} ({len(bad)} such entries)" if array.ndim else ""
+        raise ArgumentError(name, f"must be finite (got {array[tuple(bad[0])]}{where})")
     return array
 
 
-def array(name: str, value: Any, *, ndim: int | None = None, gt: float | None = None, ge: float | None = None,
-          lt: float | None = None, le: float | None = None) -> Any:  # fmt: skip
+def array(name: str, value: Any, *, ndim: int | None = None, **limits: float | None) -> Any:
     """Check that `value` is a nonempty array, finite and within the limits; a list becomes an array."""
     entries = finite_array(name, value, ndim=ndim)
     if entries.size == 0:
         raise ArgumentError(name, f"must have at least one entry (got {'none' if ndim == 1 else entries.shape})")
-    if (gt, ge, lt, le) != (None,) * 4:
-        _inside(name, entries, gt, ge, lt, le)
+    _inside(name, entries, **limits)
     return list_to_array(name, value)
 
 
@@ -192,38 +249,21 @@ def list_to_array(name: str, value: Any) -> Any:
     return real_array(name, value, "hold numbers").astype(float)
 
 
-def key(name: str, value: Any) -> Any:
-    """Check that `value` is a JAX random key."""
-    if not isinstance(value, jax.Array):
-        raise ArgumentTypeError(name, f"must be a JAX key (jax.random.key) (got {quote(value)})")
-    old = value.dtype == np.uint32 and value.shape[-1:] == (2,)
-    if not (jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key) or old):
-        raise ArgumentTypeError(name, f"must be a JAX key (jax.random.key) (got an array of dtype {value.dtype})")
-    return value
-
-
-def as_key(name: str, value: Any) -> Any:
-    """Return the JAX random key of a seed; a key is returned unchanged."""
-    if isinstance(value, jax.Array):
-        return key(name, value)
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise ArgumentTypeError(name, f"must be an integer or a JAX key (got {quote(value)})")
-    return jax.random.key(seed(name, value, 63 if jax.config.jax_enable_x64 else 32))  # type: ignore[attr-defined]
-
-
-def sequence(name: str, value: Any, item: str) -> Any:
-    """Check that `value` is a nonempty list or tuple."""
-    if isinstance(value, str | bytes) or not isinstance(value, Sequence):
-        raise ArgumentTypeError(name, f"must be a list of {item}s (got {quote(value)})")
-    if not value:
-        raise ArgumentError(name, f"must have at least one {item} (got none)")
-    return value
-
-
-def texts(name: str, value: Any) -> None:
-    """Check that `value` is a nonempty list or tuple of nonempty strings."""
-    for item in sequence(name, value, "name"):
-        text(name, item)
+def real_array(name: str, value: Any, wanted: str = "hold real numbers") -> np.ndarray:
+    """Return the value as an array of real numbers; the error for any other value states what it must be."""
+    _unmasked(name, value)
+    if is_abstract(value):
+        raise ArgumentTypeError(name, f"must be known here (computed outside jit) (got {quote(value)})")
+    try:
+        array = np.asarray(value)
+    except (ValueError, TypeError):  # rows of different lengths, a list in itself, or no array
+        raise ArgumentTypeError(name, f"must {wanted} (got {quote(value)})") from None
+    if array.size == 0 and isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return array
+    kind = array.dtype
+    if not jax.dtypes.issubdtype(kind, np.number) or jax.dtypes.issubdtype(kind, np.complexfloating):
+        raise ArgumentTypeError(name, f"must {wanted} (got {quote(value) if array.size < 8 else f'dtype {kind}'})")
+    return array
 
 
 def fits_dtype(name: str, value: Any, dtype: Any) -> None:
@@ -231,42 +271,31 @@ def fits_dtype(name: str, value: Any, dtype: Any) -> None:
     if is_abstract(value) or not jax.dtypes.issubdtype(dtype, np.floating):
         return
     array = np.asarray(value)
-    largest = float(jax.numpy.finfo(dtype).max)
-    if array.dtype == dtype or not jax.dtypes.issubdtype(array.dtype, np.number) or array.size == 0:
+    if array.dtype == dtype or not jax.dtypes.issubdtype(array.dtype, np.number):
         return
-    beyond = np.abs(array[np.isfinite(array)].astype(float)) > largest
-    if beyond.any():
-        largest_entry = np.nanmax(np.abs(np.where(np.isfinite(array), array, 0)))
-        raise ArgumentError(
-            name,
-            f"must be finite in {np.dtype(dtype).name} (got {largest_entry:g}, which is above {largest:.3g}); scale it",
-        )
+    largest, limit = _largest(array[np.isfinite(array)]), float(jax.numpy.finfo(dtype).max)
+    if largest > limit:
+        where = f"in {np.dtype(dtype).name} (got {largest:g}, which is above {limit:.3g}); scale it"
+        raise ArgumentError(name, f"must be finite {where}")
 
 
 def warn_of_tiny_numbers(name: str, array: Any, dtype: Any) -> None:
     """Warn if entries differ from 0, but all are below the normal numbers of `dtype`, so that they are rounded to 0."""
     if is_abstract(array):
         return
-    sizes = np.abs(np.asarray(array, float))
-    smallest = float(jax.numpy.finfo(dtype).tiny)
-    if 0 < sizes.max(initial=0.0) < smallest:
-        warnings.warn(
-            f"{name}: numbers below {smallest:.3g} are rounded to 0 in {np.dtype(dtype).name} (got {sizes.max():g} as "
-            "the largest); scale them, or enable float64",
-            UnderflowWarning,
-            stacklevel=5,
-        )
+    largest, smallest = _largest(array), float(jax.numpy.finfo(dtype).tiny)
+    if 0 < largest < smallest:
+        where = f"in {np.dtype(dtype).name} (got {largest:g} as the largest); scale them, or enable float64"
+        message = f"{name}: numbers below {smallest:.3g} are rounded to 0 {where}"
+        warnings.warn(message, SettingsWarning, stacklevel=5)
 
 
 def rows(name: str, X: Any, y_name: str, y: Any, *, vectors: bool = True) -> tuple[np.ndarray, np.ndarray]:
     """Check instances and outcomes: finite, and as many rows in both; with `vectors=False`, rows have any shape."""
     X, y = finite_array(name, X, ndim=2 if vectors else None), finite_array(y_name, y, ndim=1 if vectors else None)
-    if X.ndim < 2 or y.ndim < 1:
-        raise ArgumentError(y_name, f"must have one row for each round, as {name} (got shapes {y.shape} and {X.shape})")
-    if len(X) != len(y) or X.size == 0 or y.size == 0:
-        raise ArgumentError(
-            y_name, f"must have as many rows as {name}, at least one (got shapes {y.shape} and {X.shape})"
-        )
+    if X.ndim < 2 or y.ndim < 1 or len(X) != len(y) or X.size == 0 or y.size == 0:
+        problem = f"must have as many rows as {name}, at least one (got shapes {y.shape} and {X.shape})"
+        raise ArgumentError(y_name, problem)
     return X, y
 
 
@@ -282,116 +311,67 @@ def covariance(name: str, value: Any) -> Any:
     """Check a covariance: a variance, a vector of variances, or a symmetric PSD matrix."""
     if is_abstract(value):
         return value
-    array = real_array(name, value, "be a number, a vector or a square matrix")
-    finite_array(name, array)
+    array = finite_array(name, value)
     if array.ndim < 2:
         return numbers(name, value, ge=0.0)
-    if array.ndim > 2 or array.shape[0] != array.shape[1]:
+    if array.shape != (len(array), len(array)) or array.size == 0:
         raise ArgumentError(name, f"must be a number, a vector or a square matrix (got shape {array.shape})")
-    if array.size == 0:
-        raise ArgumentError(name, f"must have at least one entry (got shape {array.shape})")
-    scale = max(float(np.abs(array).max()), np.finfo(float).tiny)
-    if np.abs(array - array.T).max() > 1e-6 * scale:
-        raise ArgumentError(name, f"must be symmetric (got a difference of {np.abs(array - array.T).max():g})")
-    smallest = float(np.linalg.eigvalsh(array.astype(float)).min())
-    if smallest < -1e-6 * scale:
+    tolerance = 1e-6 * max(_largest(array), np.finfo(float).tiny)
+    if (difference := _largest(array - array.T)) > tolerance:
+        raise ArgumentError(name, f"must be symmetric (got a difference of {difference:g})")
+    if (smallest := float(np.linalg.eigvalsh(array.astype(float)).min())) < -tolerance:
         raise ArgumentError(name, f"must be positive semi-definite (got the eigenvalue {smallest:g})")
     return value
 
 
-def seed(name: str, value: Any, bits: int = 32) -> int:
-    """Check that `value` is an integer from 0 to 2^bits - 1; return it as an int.
-
-    If float64 is disabled, JAX makes the same key from seeds that are equal modulo 2^32.
-    """
-    if count(name, value, ge=0) >= 2**bits:
-        raise ArgumentError(name, f"must be below 2^{bits} (got {value})")
-    return int(value)
+# ---------------------------------------------------------------------------------------------------------------------
+# Parts of the checks
 
 
 def is_abstract(value: Any) -> bool:
     """Return whether `value`, or an entry of a list `value`, is a tracer or a placeholder, unknown while JAX traces."""
     if isinstance(value, list | tuple):
-        return not exceeds_depth(value) and any(map(is_abstract, value))
+        return not _exceeds_depth(value) and any(map(is_abstract, value))
     return isinstance(value, Tracer | jax.ShapeDtypeStruct)
 
 
-def exceeds_depth(value: Any, depth: int = MAX_DEPTH) -> bool:
-    """Return whether lists, tuples and dictionaries are nested more than `depth` times, as in a list in itself."""
-    if not isinstance(value, list | tuple | dict):
-        return False
-    items = value.values() if isinstance(value, dict) else value
-    return depth == 0 or any(exceeds_depth(item, depth - 1) for item in items)
-
-
 def nesting(name: str, value: Any) -> Any:
-    """Check that lists, tuples and dictionaries are nested at most `MAX_DEPTH` times."""
-    if exceeds_depth(value):
+    """Check that lists, tuples and dictionaries are nested at most `MAX_DEPTH` times, unlike a list in itself."""
+    if _exceeds_depth(value):
         raise ArgumentError(name, f"must be nested at most {MAX_DEPTH} times (got {quote(value)})")
     return value
 
 
+def _exceeds_depth(value: Any, depth: int = MAX_DEPTH) -> bool:
+    if not isinstance(value, list | tuple | dict):
+        return False
+    items = value.values() if isinstance(value, dict) else value
+    return depth == 0 or any(_exceeds_depth(item, depth - 1) for item in items)
+
+
 def quote(value: Any) -> str:
     """Format a value for an error message: one line of at most 100 characters."""
-    if isinstance(value, type):
-        return f"the class {value.__name__} itself"
-    if isinstance(value, np.ndarray | jax.Array) and not isinstance(value, Tracer):
-        return _short(np.asarray(value)) if value.ndim < 2 else f"an array of shape {value.shape}"
-    try:
-        text = " ".join(repr(value).split())
-    except Exception:  # a user's class may raise anything here
-        text = f"an object of class {type(value).__name__}"
+    text = f"the class {value.__name__} itself" if isinstance(value, type) else short_repr(value)
     return text if len(text) <= 100 else f"{text[:97]}..."
-
-
-def real_array(name: str, value: Any, wanted: str = "hold real numbers") -> np.ndarray:
-    """Return the value as an array of real numbers; the error for any other value states what it must be."""
-    _unmasked(name, value)
-    if isinstance(value, Tracer) or is_abstract(value):
-        raise ArgumentTypeError(name, f"must be known here (computed outside jit) (got {quote(value)})")
-    nesting(name, value)
-    try:
-        array = np.asarray(value)
-    except (ValueError, TypeError):  # rows of different lengths, or no array
-        raise ArgumentTypeError(name, f"must {wanted} (got {quote(value)})") from None
-    kind = array.dtype
-    if array.size == 0 and isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        return array
-    if not jax.dtypes.issubdtype(kind, np.number) or jax.dtypes.issubdtype(kind, np.complexfloating):
-        got = quote(value) if array.size < 8 else f"dtype {kind}"
-        raise ArgumentTypeError(name, f"must {wanted} (got {got})")
-    return array
 
 
 def _unmasked(name: str, value: Any) -> None:
     parts = value if isinstance(value, list | tuple) else (value,)
-    masked = next((part for part in parts if isinstance(part, np.ma.MaskedArray)), None)
-    if masked is not None:
-        raise ArgumentTypeError(
-            name,
-            "must not be a masked array (what is masked would count) (got one with "
-            f"{int(np.ma.count_masked(masked))} masked entries); fill it, or leave these rows out",
-        )
+    if any(isinstance(part, np.ma.MaskedArray) for part in parts):
+        raise ArgumentTypeError(name, "must not be a masked array; fill it, or leave out the masked rows")
 
 
-def _inside(
-    name: str, array: np.ndarray, gt: float | None, ge: float | None, lt: float | None, le: float | None
-) -> None:
-    limits = [
-        (gt, "above", np.greater),
-        (ge, "at least", np.greater_equal),
-        (lt, "below", np.less),
-        (le, "at most", np.less_equal),
-    ]
-    wanted = " and ".join(f"{word} {limit:g}" for limit, word, _ in limits if limit is not None) or "finite"
-    finite = bool(np.all(np.isfinite(array)))
-    good = finite and all(bool(np.all(test(array, limit))) for limit, _, test in limits if limit is not None)
-    if not good:
-        wanted += " and finite" * (not finite and wanted != "finite")
-        raise ArgumentError(name, f"must be {wanted} (got {_short(array)})")
+def _inside(name: str, array: np.ndarray, **given: float | None) -> None:
+    limits, is_finite = Limits(**given), bool(np.all(np.isfinite(array)))
+    if not is_finite or limits.exclude(array):
+        wanted = [words for words in (limits.words, "" if is_finite else "finite") if words]
+        raise ArgumentError(name, f"must be {' and '.join(wanted)} (got {_short(array)})")
+
+
+def _largest(array: Any) -> float:
+    return float(np.abs(np.asarray(array, float)).max(initial=0.0))
 
 
 def _short(array: np.ndarray) -> str:
-    if array.ndim:
-        return " ".join(np.array2string(array, threshold=6, precision=6).split())
-    return f"{array.item():g}" if np.issubdtype(array.dtype, np.number) else repr(array.item())
+    text = np.array2string(array, threshold=6, precision=6) if array.ndim else f"{array.item():g}"
+    return " ".join(text.split())

@@ -1,6 +1,5 @@
 """Citations: the decorator `cites` declares the papers of a method at the definition of the method."""
 
-import dataclasses
 import types
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -46,16 +45,11 @@ def method_names(value: Any, depth: int = 8) -> list[str]:
         ['Hedge', 'EWA']
     """
     to_dict = getattr(value, "_asdict", None)  # of named tuples
+    fields = to_dict() if to_dict is not None else getattr(value, "__dict__", None)
     if isinstance(value, Mapping | list | tuple) and to_dict is None:
         items = value.values() if isinstance(value, Mapping) else value
         return [name for item in items for name in method_names(item, depth - 1)]
-    if depth <= 0 or isinstance(value, type | types.FunctionType | jax.Array):
-        return []
-    if dataclasses.is_dataclass(value):
-        fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    else:
-        fields = to_dict() if to_dict is not None else getattr(value, "__dict__", None)
-    if fields is None:
+    if depth <= 0 or fields is None or isinstance(value, type | types.FunctionType | jax.Array):
         return []
     names = [type(value).__name__]
     for name, field in fields.items():

@@ -100,19 +100,11 @@ class ArgumentOSError(_ErrorOfArgument, OSError):
 
 
 class SkewedRunsWarning(RuntimeWarning):
-    """The distribution of the runs is skewed, so the longer side of Student's interval is too short."""
+    """An interval may miss the mean: the runs are skewed, or events too rare for the number of runs may be missing."""
 
 
 class PrecisionWarning(RuntimeWarning):
-    """The requested precision was not reached with the maximum number of runs."""
-
-
-class UndecidedWarning(RuntimeWarning):
-    """Some pairs of learners are undecided after the maximum number of runs."""
-
-
-class UnseenEventsWarning(RuntimeWarning):
-    """Events that are too rare for the number of runs may be missing from the runs and from their intervals."""
+    """The requested precision, or a decision between all learners, was not reached with the maximum number of runs."""
 
 
 class OverflowWarning(RuntimeWarning):
@@ -123,33 +115,17 @@ class DivergedRunsWarning(RuntimeWarning):
     """A learner's losses were NaN or infinite in some runs; the means exclude these runs."""
 
 
-class UnderflowWarning(RuntimeWarning):
-    """Numbers that are not 0 are so small that they, or losses computed from them, are rounded to 0."""
+class SettingsWarning(UserWarning):
+    """A setting is probably a mistake.
 
-
-class SearchEdgeWarning(RuntimeWarning):
-    """Tuning chose the smallest or the largest candidate of a parameter; a better value may lie beyond."""
-
-
-class LossMismatchWarning(UserWarning):
-    """A learner is made for a loss that differs from the loss of the game."""
+    A learner is made for another loss than that of the game, a tuned parameter is the smallest or the largest of its
+    candidates, or numbers are so small that they, or losses computed from them, are rounded to 0.
+    """
 
 
 class DamagedStoreWarning(RuntimeWarning):
-    """A part of a stored study is damaged; the part counts as missing and is computed again."""
-
-
-class UnlockedStoreWarning(RuntimeWarning):
-    """The file system cannot lock a stored study against a second process."""
-
-
-class UnverifiedStoreWarning(UserWarning):
-    """An earlier version of jaxonline wrote the store, without digests, so that some damage cannot be noticed."""
+    """A stored study cannot be trusted: a part is damaged, has no digest, or the file system has no locks."""
 
 
 class UnfinishedStudyWarning(UserWarning):
-    """A stored study was read although some of its runs are still missing."""
-
-
-class WaitingForWorkersWarning(RuntimeWarning):
-    """A study waits because no worker of its cluster runs a block."""
+    """Runs of a study are missing: it was read before its end, or no worker of its cluster runs a block."""

@@ -1,5 +1,6 @@
 """Optional packages, and processes made by fork."""
 
+import functools
 import importlib
 import os
 from typing import Any
@@ -38,18 +39,19 @@ def optional_class(module: str, name: str, extra: str) -> Any:
 # Error in a process that was forked after JAX had started: it lacks JAX's threads, so its programs would never end.
 
 
-_USERS: list[int] = []  # the process that first used JAX here
-
-
 class ForkedProcessError(RuntimeError):
     """This process was forked from a process that had used JAX."""
 
 
+@functools.cache
+def _first_process() -> int:
+    """Return the process that first called this function, also in processes forked from it."""
+    return os.getpid()
+
+
 def check_not_forked() -> None:
     """Raise a ForkedProcessError if this process was forked after its parent had called this function."""
-    if not _USERS:
-        _USERS.append(os.getpid())
-    if _USERS[0] != os.getpid():
+    if _first_process() != os.getpid():
         raise ForkedProcessError(
             "this process was forked after jaxonline had used JAX, whose threads a forked process lacks; start "
             "processes with multiprocessing.get_context('spawn') or with joblib, or fork before jaxonline is used"

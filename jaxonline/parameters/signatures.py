@@ -16,52 +16,19 @@ import numpy as np
 from annotated_types import Ge, Gt, Interval, Le, Lt, MinLen
 
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import did_you_mean
-from jaxonline.parameters.types import Component, Convert, Horizon, OrInfinity, PythonOnly, Shape, Takes
+from jaxonline.parameters.check import Limits
+from jaxonline.parameters.types import Declaration
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Parameters of a class or function, read from its annotations: types, ranges, choices, defaults.
 
 
-_WORDS = {"gt": "above", "ge": "at least", "lt": "below", "le": "at most"}
 _PLAIN = {
-    bool: "flag", int: "integer", float: "number", str: "text", dict: "table", type(None): "nothing",
-    np.ndarray: "array",
+    bool: "flag", int: "integer", float: "number", str: "text", Path: "text", os.PathLike: "text", dict: "table",
+    Mapping: "table", np.ndarray: "array", Callable: "function", type(None): "nothing",
 }  # fmt: skip
-
-
-class Limits(NamedTuple):
-    """The range of a number: the number is above `gt`, at least `ge`, below `lt` and at most `le`."""
-
-    gt: float | None = None
-    ge: float | None = None
-    lt: float | None = None
-    le: float | None = None
-
-    @property
-    def words(self) -> str:
-        """Return the range in words, such as "above 0 and at most 1"; "" for a range without limits."""
-        return " and ".join(f"{_WORDS[name]} {format_limit(limit)}" for name, limit in self.given.items())
-
-    @property
-    def given(self) -> dict[str, float]:
-        """Return the limits that are not None, by name."""
-        return {name: limit for name, limit in self._asdict().items() if limit is not None}
-
-    def exclude(self, value: float) -> bool:
-        """Return whether a number is outside of the range."""
-        return bool(
-            (self.gt is not None and value <= self.gt)
-            or (self.ge is not None and value < self.ge)
-            or (self.lt is not None and value >= self.lt)
-            or (self.le is not None and value > self.le)
-        )
-
-
-def format_limit(value: float) -> str:
-    """Format the limit of a range with all its digits, such as 100,000 instead of 1e+05."""
-    whole = 1000 <= abs(value) < 1e15 and value == round(value)
-    return f"{value:,.0f}" if whole else f"{float(value):g}"
+_SEQUENCES = (list, tuple, Sequence, Iterable)
+_ARRAYS = (np.number, np.bool_, np.ndarray, jax.Array)  # parts of `ArrayLike`
 
 
 class Parameter(NamedTuple):
@@ -95,27 +62,25 @@ class Parameter(NamedTuple):
 @functools.cache
 def parameters_of(make: Callable[..., Any]) -> tuple[Parameter, ...]:
     """Return the parameters of a class, classmethod or function, as its annotations declare them."""
-    signature = inspect.signature(make)
-    hints = _hints(make)
-    named = (p for p in signature.parameters.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
-    return tuple(_with_default(parameter_of(p.name, hints.get(p.name, Any)), p) for p in named)
+    return _parameters(make, inspect.signature(make).parameters.values())
 
 
 @functools.cache
 def fields_of(cls: type) -> tuple[Parameter, ...]:
     """Return the fields that the constructor of a dataclass takes."""
     _, *given = inspect.signature(cls.__init__).parameters.values()  # of the class itself it may be that of __new__
-    hints = _hints(cls)
-    return tuple(_with_default(parameter_of(field.name, hints.get(field.name, Any)), field) for field in given)
+    return _parameters(cls, given)
 
 
-def _hints(make: Callable[..., Any]) -> dict[str, Any]:
-    owner = make if isinstance(make, type) and dataclasses.is_dataclass(make) else None
-    function = make.__init__ if isinstance(make, type) and owner is None else inspect.unwrap(make)  # type: ignore[misc]
+def _parameters(make: Callable[..., Any], given: Iterable[inspect.Parameter]) -> tuple[Parameter, ...]:
+    has_init = isinstance(make, type) and not dataclasses.is_dataclass(make)
+    owner: Any = make.__init__ if has_init else inspect.unwrap(make)
     try:
-        return typing.get_type_hints(owner or function, include_extras=True)
+        hints = typing.get_type_hints(owner, include_extras=True)
     except (NameError, TypeError):  # a name that only a type checker imports
-        return dict(getattr(owner or function, "__annotations__", {}))
+        hints = dict(getattr(owner, "__annotations__", {}))
+    named = (p for p in given if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
+    return tuple(_with_default(parameter_of(p.name, hints.get(p.name, Any)), p) for p in named)
 
 
 def _with_default(parameter: Parameter, given: inspect.Parameter) -> Parameter:
@@ -128,126 +93,73 @@ def _with_default(parameter: Parameter, given: inspect.Parameter) -> Parameter:
 @functools.cache
 def parameter_of(name: str, annotation: Any) -> Parameter:
     """Return the parameter that an annotation declares; an unknown annotation takes anything."""
-    takes, kinds, more = _read(annotation)
-    return Parameter(name, frozenset(takes or {"anything"}), kinds, **more)
+    fields = _read(annotation)
+    return Parameter(name, **fields | {"takes": frozenset(fields.get("takes") or {"anything"})})
 
 
-def _read(annotation: Any) -> tuple[set[str], tuple[Any, ...], dict[str, Any]]:
-    """Return three parts of a `Parameter` from its annotation: `takes`, `kinds`, and a dictionary of other fields."""
-    if typing.get_origin(annotation) is typing.Annotated:
-        inner, *metadata = typing.get_args(annotation)
-        takes, kinds, more = _read(inner)
-        for constraint in metadata:
-            takes, kinds = _constrain(constraint, takes, kinds, more)
-        return takes, kinds, more
-    if isinstance(annotation, type) and annotation in _PLAIN:
-        return {_PLAIN[annotation]}, (), {"constrained": annotation is bool}
-    dimensions = getattr(annotation, "dim_str", None)  # of jaxtyping
-    if dimensions is not None:
-        return _read_array(annotation, dimensions)
+def _read(annotation: Any) -> dict[str, Any]:
+    """Return the fields of a `Parameter` that an annotation declares."""
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is typing.Annotated:
+        return functools.reduce(_constrain, arguments[1:], _read(arguments[0]))
+    if annotation in _PLAIN or origin in _PLAIN:
+        kind = _PLAIN.get(annotation) or _PLAIN[origin]
+        return {"takes": {kind}, "constrained": kind == "flag"}
+    if (dimensions := getattr(annotation, "dim_str", None)) is not None:  # of jaxtyping, for one kind of array
+        return {"takes": {"seed" if "Key" in str(annotation) else "array" if dimensions else "number"}}
     if origin is typing.Literal:
-        return {"text"}, (), {"choices": tuple(arguments), "constrained": True}
+        return {"takes": {"text"}, "choices": arguments, "constrained": True}
     if origin in (typing.Union, types.UnionType):
         return _read_union(arguments)
-    if origin in (list, tuple, Sequence, Iterable):
+    if origin in _SEQUENCES or annotation in _SEQUENCES:
         return _read_sequence(arguments)
-    if origin in (dict, Mapping):
-        return {"table"}, (), {}
-    if Path in (annotation, origin) or os.PathLike in (annotation, origin):
-        return {"text"}, (), {}
-    if annotation in (Any, inspect.Parameter.empty):
-        return set(), (), {}
-    if (callable(annotation) and not isinstance(annotation, type)) or origin is Callable or annotation is Callable:
-        return {"function"}, (), {}
     if isinstance(annotation, type) and annotation.__module__.startswith("jaxonline"):
-        return {"component"}, (annotation,), {"constrained": not getattr(annotation, "_is_protocol", False)}
-    return {"function"} if isinstance(annotation, type) and issubclass(annotation, Callable) else set(), (), {}
+        is_protocol = getattr(annotation, "_is_protocol", False)
+        return {"takes": {"component"}, "kinds": (annotation,), "constrained": not is_protocol}
+    is_function = issubclass(annotation, Callable) if isinstance(annotation, type) else callable(annotation)
+    return {"takes": {"function"}} if is_function else {}
 
 
-def _read_array(annotation: Any, dimensions: str) -> tuple[set[str], tuple[Any, ...], dict[str, Any]]:
-    if "Key" in str(annotation):
-        return {"seed"}, (), {}
-    if "ArrayLike" not in str(annotation) and "Union" not in str(annotation):  # an array of jax: no constraint
-        return {"array"} if dimensions else {"number"}, (), {}
-    if dimensions == "...":
-        return {"number", "array"}, (), {"constrained": True}
-    return (
-        {"array"} if dimensions else {"number"},
-        (),
-        {"constrained": True} | ({"dimensions": len(dimensions.split())} if dimensions else {}),
-    )
-
-
-def _read_union(arguments: tuple[Any, ...]) -> tuple[set[str], tuple[Any, ...], dict[str, Any]]:
+def _read_union(arguments: tuple[Any, ...]) -> dict[str, Any]:
     if complex in arguments:  # ArrayLike without a shape, or a jaxtyping annotation that Python has taken apart
-        return {"number"} | {"nothing" for part in arguments if part is type(None)}, (), {}
-    takes: set[str] = set()
-    kinds: tuple[Any, ...] = ()
-    more: dict[str, Any] = {}
-    shapes = [part for part in arguments if getattr(part, "dim_str", None) is not None and "Key" not in str(part)]
-    for part in arguments:
-        part_takes, classes, part_fields = _read(part)
-        if part is np.number or part in (jax.Array, np.ndarray, np.bool_):
-            continue
-        takes, kinds = takes | part_takes, kinds + classes
-        more |= {key: value for key, value in part_fields.items() if value}
+        return {"takes": {"number"} | {"nothing" for part in arguments if part is type(None)}}
+    fields = functools.reduce(_merge, (_read(part) for part in arguments if part not in _ARRAYS), _merge({}, {}))
+    shapes = [part.dim_str for part in arguments if hasattr(part, "dim_str") and "Key" not in str(part)]
     if len(shapes) > 1:  # jaxtyping's Float[ArrayLike, ...] is a union: one for each kind of array
-        dimensions = shapes[0].dim_str
-        takes -= {"number", "array", "integer", "flag"}
-        takes |= {"number", "array"} if dimensions == "..." else {"array"} if dimensions else {"number"}
-        more |= {"constrained": True}
-        if dimensions not in ("", "..."):
-            more["dimensions"] = len(dimensions.split())
-    elif "integer" in takes and "array" not in takes:
-        takes -= {"number"}
-    return takes, kinds, more
+        others = fields["takes"] - {"number", "array", "integer", "flag"}
+        taken = {"...": {"number", "array"}, "": {"number"}}.get(shapes[0], {"array"})
+        dimensions = len(shapes[0].split()) if taken == {"array"} else None
+        return fields | {"takes": others | taken, "constrained": True, "dimensions": dimensions}
+    if "integer" in fields["takes"] and "array" not in fields["takes"]:
+        fields["takes"] -= {"number"}
+    return fields
 
 
-def _read_sequence(arguments: tuple[Any, ...]) -> tuple[set[str], tuple[Any, ...], dict[str, Any]]:
+def _read_sequence(arguments: tuple[Any, ...]) -> dict[str, Any]:
     if arguments[:1] == (str,):
-        return {"texts"}, (), {}
-    takes, kinds, _ = _read(arguments[0]) if arguments else (set(), (), {})
-    if takes == {"table"}:
-        return set(), (), {}
-    return ({"components"}, kinds, {}) if kinds else ({"array"}, (), {})
+        return {"takes": {"texts"}}
+    inner = _read(arguments[0]) if arguments else {}
+    if inner.get("takes") == {"table"}:
+        return {}
+    return {"takes": {"components"}, "kinds": inner["kinds"]} if inner.get("kinds") else {"takes": {"array"}}
 
 
-def _constrain(
-    constraint: Any, takes: set[str], kinds: tuple[Any, ...], more: dict[str, Any]
-) -> tuple[set[str], tuple[Any, ...]]:
-    """Apply one item of the metadata of an `Annotated`; the dictionary `more` is changed in place."""
-    limits = {}
-    if isinstance(constraint, Interval):
-        limits = {name: value for name in Limits._fields if (value := getattr(constraint, name)) is not None}
-    elif isinstance(constraint, Gt | Ge | Lt | Le):
-        name = type(constraint).__name__.lower()
-        limits = {name: getattr(constraint, name)}
-    if limits:
-        if limits.get("ge", 0) in (-(2**63), -math.inf):
-            limits = {}
-        more["limits"] = more.get("limits", Limits())._replace(**limits)
-        more["constrained"] = True
-    elif isinstance(constraint, MinLen):
-        more["constrained"] = True
-    elif isinstance(constraint, Component):
-        names = constraint.kinds
-        return takes | {"component"} | ({"number"} if constraint.number else set()), kinds + names
-    elif isinstance(constraint, Takes):
-        more |= {"arguments": constraint.arguments, "constrained": True}
-        return takes | {"function"}, kinds
-    elif isinstance(constraint, Horizon):
-        return takes | {"horizon"}, kinds
-    elif isinstance(constraint, OrInfinity):
-        more["or_infinity"] = True
-    elif isinstance(constraint, PythonOnly):
-        more["python_only"] = True
-    elif isinstance(constraint, Shape):
-        more |= {"dimensions": len(constraint.dimensions) or None, "constrained": True}
-        return takes | {"array"}, kinds
-    elif isinstance(constraint, Convert):
-        more["convert"] = constraint.function
-    return takes, kinds
+def _constrain(fields: dict[str, Any], constraint: Any) -> dict[str, Any]:
+    """Return the fields of a `Parameter` with one item of the metadata of an `Annotated`."""
+    if isinstance(constraint, Interval | Gt | Ge | Lt | Le):
+        given = {name: getattr(constraint, name, None) for name in Limits._fields}
+        limits = {name: limit for name, limit in given.items() if limit not in (None, -math.inf)}
+        return fields | {"limits": fields.get("limits", Limits())._replace(**limits), "constrained": True}
+    if isinstance(constraint, MinLen):
+        return fields | {"constrained": True}
+    return _merge(fields, constraint.declares) if isinstance(constraint, Declaration) else fields
+
+
+def _merge(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of both; what they take is joined."""
+    takes = first.get("takes", set()) | second.get("takes", set())
+    kinds = first.get("kinds", ()) + second.get("kinds", ())
+    return first | {name: value for name, value in second.items() if value} | {"takes": takes, "kinds": kinds}
 
 
 def exported_names(module: types.ModuleType) -> list[str]:
@@ -295,13 +207,10 @@ def validate_arguments(function: F) -> F:
         try:
             bound = _signature(function).bind(*args, **kwargs)
         except TypeError as error:  # its message does not name the function
-            names = list(_signature(function).parameters)
-            hints = (did_you_mean(name, names) for name in kwargs if name not in names)
-            raise TypeError(f"{function.__name__}: {error}{next(hints, '')}") from None
+            raise TypeError(f"{function.__name__}: {error}") from None
         for parameter in parameters_of(function):
             if parameter.name in bound.arguments:
-                value = bound.arguments[parameter.name]
-                bound.arguments[parameter.name] = check_value(parameter, value)
+                bound.arguments[parameter.name] = check_value(parameter, bound.arguments[parameter.name])
         return function(*bound.args, **bound.kwargs)
 
     return wrapper  # type: ignore[return-value]
@@ -313,9 +222,13 @@ _signature = functools.cache(inspect.signature)
 def check_fields(obj: Any) -> None:
     """Check and convert the fields of a dataclass, also of a frozen one, as its annotations declare."""
     for parameter in fields_of(type(obj)):
-        value = getattr(obj, parameter.name)
-        if (new := check_value(parameter, value)) is not value:
-            object.__setattr__(obj, parameter.name, new)
+        object.__setattr__(obj, parameter.name, check_value(parameter, getattr(obj, parameter.name)))
+
+
+_CHECKS: dict[str, Callable[..., Any]] = {
+    "flag": check.flag, "integer": check.count, "number": check.number, "array number": check.numbers,
+    "text": check.text,
+}  # fmt: skip
 
 
 def check_value(parameter: Parameter, value: Any) -> Any:
@@ -331,29 +244,16 @@ def check_value(parameter: Parameter, value: Any) -> Any:
         return parameter.convert(value, name)
     if not parameter.constrained or (check.is_abstract(value) and takes != {"integer"}):
         return value
-    limits = parameter.limits.given
-    number = check.concrete_array(value) if parameter.or_infinity else None
-    if number is not None and number.ndim == 0 and number == np.inf:
+    if parameter.or_infinity and isinstance(value, check.NUMBERS) and np.ndim(value) == 0 and value == np.inf:
         return value
-    if takes == {"flag"}:
-        return check.flag(name, value)
-    if takes == {"integer"}:
-        return check.count(name, value, **limits)
-    if takes == {"number"}:
-        return check.number(name, value, **limits)
-    if takes == {"number", "array"}:
-        return check.numbers(name, check.list_to_array(name, value), **limits)
+    if parameter.choices and takes == {"text"}:
+        return check.choice(name, value, parameter.choices)
     if takes == {"array"}:
-        return check.array(name, value, ndim=parameter.dimensions, **limits)
-    if takes == {"text"}:
-        return check.choice(name, value, parameter.choices) if parameter.choices else check.text(name, value)
+        return check.array(name, value, ndim=parameter.dimensions, **parameter.limits.given)
+    if (kind := " ".join(sorted(takes))) in _CHECKS:
+        return _CHECKS[kind](name, value, **parameter.limits.given)
     if parameter.arguments and takes <= {"function", "component"}:
         return check.function(name, value, parameter.arguments)
     if takes == {"component"} and all(isinstance(kind, type) for kind in parameter.kinds):
-        return check.instance(name, value, parameter.kinds, _with_articles(parameter.kinds))
+        return check.instance(name, value, parameter.kinds, " or ".join(kind.__name__ for kind in parameter.kinds))
     return value
-
-
-def _with_articles(kinds: tuple[type, ...]) -> str:
-    names = [kind.__name__ for kind in kinds]
-    return " or ".join(f"{'an' if name[0] in 'AEIO' else 'a'} {name}" for name in names)

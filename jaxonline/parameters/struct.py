@@ -7,19 +7,20 @@ can be traced, vmapped, swept) unless it is declared with `static()`.
 import dataclasses
 import functools
 import inspect
+import operator
+import pickle
 import threading
+import types
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar, dataclass_transform
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from jaxonline.parameters import check
-from jaxonline.parameters.closures import Portable, make_portable
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
-from jaxonline.parameters.short_repr import short_repr
+from jaxonline.parameters.short_repr import closure_values, short_repr
 from jaxonline.parameters.signatures import check_fields
 
 T = TypeVar("T")
@@ -28,20 +29,12 @@ _registered: weakref.WeakSet[type] = weakref.WeakSet()  # structs that are regis
 _lock = threading.Lock()
 
 
-def static(
-    default: Any = dataclasses.MISSING,
-    *,
-    default_factory: Callable[[], Any] = dataclasses.MISSING,  # type: ignore[assignment]
-    init: bool = True,
-    kw_only: bool = dataclasses.MISSING,  # type: ignore[assignment]
-) -> Any:
+def static(default: Any = dataclasses.MISSING, *, init: bool = True) -> Any:
     """Declare a static field of a struct, whose value must be hashable; a new value causes a new compilation.
 
     Args:
         default: the default value.
-        default_factory: a function that returns the default value, instead of `default`.
         init: whether the constructor takes the field as an argument.
-        kw_only: whether this argument must be passed by name, as in `dataclasses.field`.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -52,15 +45,7 @@ def static(
         >>> jax.tree.leaves(Power(3.0))
         [3.0]
     """
-    check.flag("init", init)
-    if kw_only is not dataclasses.MISSING:
-        check.flag("kw_only", kw_only)
-    given = default_factory is not dataclasses.MISSING
-    if given and (not callable(default_factory) or default is not dataclasses.MISSING):
-        wanted = "must be a function without arguments, given instead of `default`"
-        raise ArgumentTypeError("default_factory", f"{wanted} (got {check.quote(default_factory)})")
-    options: dict[str, Any] = {"default": default, "default_factory": default_factory, "kw_only": kw_only}
-    return dataclasses.field(init=init, metadata={"static": True}, **options)
+    return dataclasses.field(default=default, init=check.flag("init", init), metadata={"static": True})
 
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(static, dataclasses.field))
@@ -99,18 +84,18 @@ def struct(cls: type[T]) -> type[T]:
 
 def _register(cls: type) -> None:
     """Register a struct as a pytree, once; a class that was pickled by value is not registered in another process."""
-    if vars(cls).get("__struct__") is not cls:  # a class without the decorator that inherits from a struct
-        return
     with _lock:
-        if cls not in _registered:
+        if cls not in _registered and vars(cls).get("__struct__") is cls:  # not a class that inherits from a struct
             _register_fields(cls)
             _registered.add(cls)
 
 
+def _fields(cls: Any, is_static: bool) -> list[dataclasses.Field]:
+    return [field for field in dataclasses.fields(cls) if field.metadata.get("static", False) is is_static]
+
+
 def _register_fields(cls: type) -> None:
-    fields = dataclasses.fields(cls)  # type: ignore[arg-type]
-    leaves = [field.name for field in fields if not field.metadata.get("static")]
-    statics = [field.name for field in fields if field.metadata.get("static")]
+    leaves, statics = ([field.name for field in _fields(cls, is_static)] for is_static in (False, True))
 
     def flatten_with_keys(obj):
         children = [(jax.tree_util.GetAttrKey(name), getattr(obj, name)) for name in leaves]
@@ -121,23 +106,11 @@ def _register_fields(cls: type) -> None:
 
     def unflatten(aux, children):
         obj = object.__new__(cls)
-        for name, value in zip(leaves, children, strict=True):
-            object.__setattr__(obj, name, value)
-        for name, value in zip(statics, aux, strict=True):
+        for name, value in zip((*leaves, *statics), (*children, *aux), strict=True):
             object.__setattr__(obj, name, value)
         return obj
 
     jax.tree_util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
-
-
-def _get_state(self: Any) -> dict[str, Any]:
-    return {name: make_portable(name, value) for name, value in vars(self).items()}
-
-
-def _set_state(self: Any, state: dict[str, Any]) -> None:
-    _register(type(self))
-    for name, value in state.items():
-        object.__setattr__(self, name, value.value if isinstance(value, Portable) else value)
 
 
 def set_field(obj: Any, name: str, value: Any) -> None:
@@ -147,24 +120,16 @@ def set_field(obj: Any, name: str, value: Any) -> None:
 
 def _check_fields(cls: type) -> None:
     """Make a class check its fields against their annotations before its own `__post_init__` runs."""
-    post_init = cls.__dict__.get("__post_init__")
-    if post_init is None:
-        post_init = getattr(cls, "__post_init__", lambda self: None)
+    post_init = getattr(cls, "__post_init__", lambda self: None)
 
     @functools.wraps(post_init)
     def __post_init__(self) -> None:
         _register(type(self))
-        fields = [field for field in dataclasses.fields(self) if field.init]
-        leaves = [field.name for field in fields if not field.metadata.get("static")]
-        for name in leaves:
-            value = getattr(self, name)
-            for leaf in (value, *jax.tree.leaves(check.nesting(name, value))):
-                check.leaf(name, leaf)
         check_fields(self)
+        for name in (field.name for field in _fields(self, is_static=False) if field.init):
+            for leaf in jax.tree.leaves(check.nesting(name, getattr(self, name))):
+                check.leaf(name, leaf)
         post_init(self)
-        for name in leaves:
-            for leaf in jax.tree.leaves(getattr(self, name)):
-                check.not_string(name, leaf)
 
     cls.__post_init__ = __post_init__  # type: ignore[attr-defined]
 
@@ -179,11 +144,9 @@ def cast_leaves(tree: T, dtype: Any, name: str = "") -> T:
 
     def cast(path, leaf):
         where = (name + jax.tree_util.keystr(path)).lstrip(".")
-        if not isinstance(leaf, int | float | np.ndarray | np.generic | jax.Array):
-            raise TypeError(
-                f"{where}: must be a number, an array or a struct (got {check.quote(leaf)}); write "
-                "@jo.struct above its class"
-            )
+        if not isinstance(leaf, check.NUMBERS):
+            got = f"(got {check.quote(leaf)}); write @jo.struct above its class"
+            raise ArgumentTypeError(where, f"must be a number, an array or a struct {got}")
         if jnp.issubdtype(jnp.result_type(leaf), jnp.floating) and not isinstance(leaf, jax.Array):
             check.fits_dtype(where, leaf, dtype)
         leaf = jnp.asarray(leaf)
@@ -198,9 +161,7 @@ def stack(trees: Sequence[T]) -> T:
     for index, tree in enumerate(trees):
         if structure_of(tree) != kind:
             difference = next(_differences(first, tree), "another structure than item 0")
-            raise ValueError(
-                f"learners: learners of one sweep must differ in numbers only (got item {index} with {difference})"
-            )
+            raise ArgumentError("learners", f"must differ in numbers only (got item {index} with {difference})")
     return jax.tree.map(lambda *leaves: jnp.stack([jnp.asarray(leaf) for leaf in leaves]), *trees)
 
 
@@ -211,24 +172,20 @@ def structure_of(tree: Any) -> Any:
 
 def _differences(first: Any, other: Any, at: str = "") -> Iterator[str]:
     """Yield the differences of two structs in classes, static fields and shapes; numbers may differ."""
-    at = at or "its root"
-    if type(first) is not type(other) and not _are_numbers(first, other):
-        yield f"{at} a {type(other).__name__}, item 0 a {type(first).__name__}"
+    if isinstance(first, check.NUMBERS) and isinstance(other, check.NUMBERS):
+        if jnp.shape(first) != jnp.shape(other):
+            hint = "; give all the same size (n_terms=, for coefficients of a series)"
+            yield f"{at} of shape {jnp.shape(other)}, item 0 of {jnp.shape(first)}{hint}"
+    elif type(first) is not type(other):
+        yield f"{at or 'its root'} a {type(other).__name__}, item 0 a {type(first).__name__}"
     elif dataclasses.is_dataclass(first):
         for field in dataclasses.fields(first):
             parts = getattr(first, field.name), getattr(other, field.name)
-            path = field.name if at == "its root" else f"{at}.{field.name}"
+            path = f"{at}.{field.name}".lstrip(".")
             if not field.metadata.get("static"):
                 yield from _differences(*parts, path)
             elif parts[0] is not parts[1] and parts[0] != parts[1]:
                 yield f"{path} = {check.quote(parts[1])}, item 0 {check.quote(parts[0])}"
-    elif _are_numbers(first, other) and jnp.shape(first) != jnp.shape(other):
-        hint = "; give all the same size (n_terms=, for coefficients of a series)"
-        yield f"{at} of shape {jnp.shape(other)}, item 0 of {jnp.shape(first)}{hint}"
-
-
-def _are_numbers(*values: Any) -> bool:
-    return all(isinstance(value, int | float | np.ndarray | np.generic | jax.Array) for value in values)
 
 
 def replace(obj: T, **changes: Any) -> T:
@@ -271,14 +228,115 @@ def replace_at(obj: Any, path: str, value: Any, name: str, keep_classes: bool = 
     check.choice(f"{name}: a field of {type(obj).__name__}", field, fields)
     before = getattr(obj, field)
     after = replace(obj, **{field: replace_at(before, rest, value, name, keep_classes) if rest else value})
-    if (
-        keep_classes
-        and not rest
-        and isinstance(value, int | float)
-        and dataclasses.is_dataclass(before)
-        and type(before) is not type(getattr(after, field))
-    ):
+    changes_class = not rest and isinstance(value, int | float) and type(before) is not type(getattr(after, field))
+    if keep_classes and changes_class and dataclasses.is_dataclass(before):
         inner = " or ".join(f"'{path}.{each.name}'" for each in dataclasses.fields(before))
         problem = f"must name a field of {short_repr(before)}, {inner} (got {path!r}, which a number would replace)"
         raise ArgumentError(name, problem)
     return after
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Functions of optax in static fields: equal functions become one object.
+#
+# `optax.adam(1.0)` builds new functions at each call. JAX compares functions by identity, so equal learners would be
+# compiled twice. Here, functions of optax with the same code are equal if the values in their closures are equal.
+# Closures of other libraries stay as they are, since the values in these closures may change after construction.
+
+
+_FIRST: dict[Any, Any] = {}  # by their keys
+_KEPT: dict[int, Any] = {}  # values that are compared by identity: no other object gets their address
+_BY_CONTENT: dict[bytes, Any] = {}  # what cloudpickle wrote or read in this process
+
+
+def intern_functions(value: Any) -> Any:
+    """Return the first function (or tuple of functions) equal to `value`.
+
+    Example:
+        >>> import optax
+        >>> from jaxonline.parameters.struct import intern_functions
+        >>> optax.sgd(0.1) == optax.sgd(0.1), intern_functions(optax.sgd(0.1)) is intern_functions(optax.sgd(0.1))
+        (False, True)
+    """
+    return _FIRST.setdefault(_key_of(value), value)
+
+
+build_cached = functools.cache(operator.call)  # what a factory without arguments returns at its first call
+
+
+def _key_of(value: Any, inside: tuple[Any, ...] = ()) -> Any:
+    """Return a key that is equal for equal values; `inside` has the enclosing values, which a function may contain."""
+
+    def keys_of(values: Any) -> tuple[Any, ...]:
+        return tuple(_key_of(part, (*inside, value)) for part in values)
+
+    if isinstance(value, tuple):
+        return type(value), keys_of(value)
+    if isinstance(value, functools.partial):
+        return type(value), keys_of((value.func, *value.args, *sorted(value.keywords.items())))
+    module = value.__globals__.get("__name__") if isinstance(value, types.FunctionType) else None
+    if str(module).split(".")[0] == "optax":
+        if any(value is outer for outer in inside):
+            return "itself", [value is outer for outer in inside].index(True)
+        parts = value.__defaults__, *(value.__kwdefaults__ or {}).items(), *closure_values(value).items()
+        return module, value.__code__, keys_of(parts)
+    if value is None or type(value) in (bool, int, str, bytes):
+        return type(value), value
+    if type(value) is float:
+        return float, value.hex()  # 0.0 is not -0.0, and nan is nan
+    _KEPT[id(value)] = value
+    return "identity", id(value)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Pickle: `pickle` cannot write a function that was made inside another function; `cloudpickle` writes it as a whole.
+
+
+def _get_state(self: Any) -> dict[str, Any]:
+    return {name: make_portable(name, value) for name, value in vars(self).items()}
+
+
+def _set_state(self: Any, state: dict[str, Any]) -> None:
+    _register(type(self))
+    for name, value in state.items():
+        object.__setattr__(self, name, value.value if isinstance(value, Portable) else value)
+
+
+class Portable:
+    """Wrapper of functions in a pickled field of a struct; unpickling returns the functions, deepcopy keeps them."""
+
+    def __init__(self, field: str, value: Any):
+        self.field, self.value = field, value
+
+    def __deepcopy__(self, memo: Any) -> "Portable":
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        try:
+            pickle.dumps(self.value)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:  # a function made inside another function
+            return _load, (_dump(self.field, self.value, error),)
+        return intern_functions, (self.value,)
+
+
+def make_portable(field: str, value: Any) -> Any:
+    """Return the value of a field in a form that `pickle` can write: functions become `Portable`."""
+    is_function = any(isinstance(leaf, types.FunctionType | functools.partial) for leaf in jax.tree.leaves(value))
+    return Portable(field, value) if is_function else value
+
+
+def _dump(field: str, value: Any, error: Exception) -> bytes:
+    try:
+        import cloudpickle
+    except ModuleNotFoundError:
+        raise pickle.PicklingError(f"{field}: {error}; pip install cloudpickle, or 'jaxonline[cluster]'") from None
+    content = cloudpickle.dumps(value)
+    _BY_CONTENT.setdefault(content, value)
+    return content
+
+
+def _load(content: bytes) -> Any:
+    """Return what cloudpickle wrote; equal bytes give the same functions, so that their programs are reused."""
+    if content not in _BY_CONTENT:
+        _BY_CONTENT[content] = intern_functions(pickle.loads(content))
+    return _BY_CONTENT[content]

@@ -1,9 +1,8 @@
 """Types of parameters: ranges declared once, dtypes, and numbers as static fields."""
 
-import dataclasses
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -26,21 +25,11 @@ else:
 ENABLE_X64_HINT = "put the call in `with jax.enable_x64(True):`, or set JAX_ENABLE_X64=1 before Python starts"
 
 
-def working_dtype(dtype: str) -> np.dtype:
-    """Return the dtype "float64" or "float32"; ValueError if it is neither, or if JAX has float64 disabled."""
-    check.choice("dtype", dtype, ("float64", "float32"))
-    if dtype == "float64" and jnp.result_type(float) != jnp.float64:
-        raise ValueError(f"dtype: float64 is disabled in JAX; {ENABLE_X64_HINT}, or pass dtype='float32'")
-    return np.dtype(dtype)
-
-
 def require_float64(name: str, dtype: np.dtype, allow_float32: bool) -> None:
     """Raise ValueError if the dtype of instances is not float64 and `allow_float32` is False."""
     if dtype != np.float64 and not allow_float32:
-        raise ValueError(
-            f"instances: must be float64 for {name} (got {dtype}); {ENABLE_X64_HINT}, and build the environment there, "
-            "or accept the drift of float32 with allow_float32=True"
-        )
+        hint = f"{ENABLE_X64_HINT}, and build the environment there, or accept the drift with allow_float32=True"
+        raise ValueError(f"instances: must be float64 for {name} (got {dtype}); {hint}")
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -66,8 +55,13 @@ def require_float64(name: str, dtype: np.dtype, allow_float32: bool) -> None:
 #     jaxonline.parameters.errors.ArgumentError: rate: must be above 0 and below 1 (got 2)
 
 
-@dataclasses.dataclass(frozen=True)
-class Component:
+class Declaration:
+    """Base of facts about an argument: `declares` has fields of a `parameters.signatures.Parameter`."""
+
+    declares: Any
+
+
+class Component(Declaration):
     """The argument is an object of one of the named kinds of components: "learner", "loss", "noise", ...
 
     Args:
@@ -75,51 +69,47 @@ class Component:
         number: whether the argument may also be a number.
     """
 
-    kinds: tuple[str, ...]
-    number: bool = False
-
     def __init__(self, *kinds: str, number: bool = False):
-        object.__setattr__(self, "kinds", kinds)
-        object.__setattr__(self, "number", number)
+        self.declares = {"takes": {"component", "number"} if number else {"component"}, "kinds": kinds}
 
 
-@dataclasses.dataclass(frozen=True)
-class Takes:
+class Takes(Declaration):
     """The argument is a function with the given arguments, as in `Annotated[Callable, Takes("(w, radius)")]`."""
 
-    arguments: str
+    def __init__(self, arguments: str):
+        self.declares = {"takes": {"function"}, "arguments": arguments, "constrained": True}
 
 
-@dataclasses.dataclass(frozen=True)
-class Horizon:
+class Horizon(Declaration):
     """The argument is a number of rounds; if a study file omits it, the number of rounds of the study is used."""
 
+    declares: ClassVar[Any] = {"takes": {"horizon"}}
 
-@dataclasses.dataclass(frozen=True)
-class OrInfinity:
+
+class OrInfinity(Declaration):
     """The argument may also be infinity."""
 
+    declares: ClassVar[Any] = {"or_infinity": True}
 
-@dataclasses.dataclass(frozen=True)
-class PythonOnly:
+
+class PythonOnly(Declaration):
     """A study file cannot set the argument."""
 
+    declares: ClassVar[Any] = {"python_only": True}
 
-@dataclasses.dataclass(frozen=True)
-class Shape:
+
+class Shape(Declaration):
     """The argument is a finite, nonempty array with the named dimensions, as in `Shape("K", "d")`."""
 
-    dimensions: tuple[str, ...]
-
     def __init__(self, *dimensions: str):
-        object.__setattr__(self, "dimensions", dimensions)
+        self.declares = {"takes": {"array"}, "dimensions": len(dimensions), "constrained": True}
 
 
-@dataclasses.dataclass(frozen=True)
-class Convert:
+class Convert(Declaration):
     """`struct` replaces the value by `function(value, name)`, which checks it."""
 
-    function: Callable[[Any, str], Any]
+    def __init__(self, function: Callable[[Any, str], Any]):
+        self.declares = {"convert": function}
 
 
 Number = Float[ArrayLike, ""]  # one finite number; a leaf, which can be swept
@@ -133,7 +123,6 @@ NonNegativeFloat = Annotated[float, Ge(0)]
 PositiveOrInfinity = Annotated[float, Gt(0), OrInfinity()]
 OpenUnitFloat = Annotated[float, Interval(gt=0, lt=1)]
 FiniteFloat = Annotated[float, Ge(-math.inf)]
-Integer = Annotated[int, Ge(-(2**63))]
 Count = Annotated[int, Ge(1)]
 NonNegativeInt = Annotated[int, Ge(0)]
 CountFrom2 = Annotated[int, Ge(2)]
@@ -170,8 +159,7 @@ def jax_array(name: str, value: Any, *, ndim: int = 1, ge: float | None = None, 
     return jnp.asarray(entries, dtype)
 
 
-JaxVector = Annotated[Any, Shape("d"), Convert(lambda value, name: jax_array(name, value))]
-"""A vector that becomes an array of jax."""
+JaxVector = Annotated[Any, Shape("d"), Convert(lambda value, name: jax_array(name, value))]  # becomes an array of jax
 
 
 def exp(a: float) -> float:

@@ -1,24 +1,14 @@
-"""Random numbers for learners, environments and noise: the functions of `jax.random`, faster in compiled loops.
+"""Random numbers for learners, environments and noise: some functions of `jax.random`, faster in compiled loops.
 
 The functions take the keys of a run, which every method of a learner or environment receives. The functions return the
 numbers of `jax.random` (up to the last bit in a loop), except for `fast_normal`, `fast_beta` and `weighted_index`. On a
-CPU `stack_draws` draws short vectors faster, and a single number is drawn once per run.
+CPU `stack_draws` draws short vectors faster, and a single number is drawn once per run. Other functions of `jax.random`
+also take the keys of a run.
 """
 
 from jaxonline.random.draws import bernoulli as bernoulli
-from jaxonline.random.draws import beta as beta
-from jaxonline.random.draws import bits as bits
-from jaxonline.random.draws import categorical as categorical
-from jaxonline.random.draws import cauchy as cauchy
-from jaxonline.random.draws import choice as choice
-from jaxonline.random.draws import entry as entry
-from jaxonline.random.draws import exponential as exponential
 from jaxonline.random.draws import fast_normal as fast_normal
-from jaxonline.random.draws import gamma as gamma
-from jaxonline.random.draws import geometric as geometric
-from jaxonline.random.draws import gumbel as gumbel
 from jaxonline.random.draws import laplace as laplace
-from jaxonline.random.draws import multivariate_normal as multivariate_normal
 from jaxonline.random.draws import normal as normal
 from jaxonline.random.draws import permutation as permutation
 from jaxonline.random.draws import poisson as poisson

@@ -6,9 +6,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key, Shaped, UInt
+from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key, Shaped
 
-from jaxonline._xla.barriers import compute_once
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.random.exact import normal_from_uniform, permutation_indices
 from jaxonline.random.threefry import counts_words, draw_fused, draw_once, key_from_words, threefry, to_jax, word_pairs
@@ -143,22 +142,6 @@ def randint(
     return draw_fused(lambda key: jax.random.randint(key, shape, minval, maxval, dtype), key, shape)
 
 
-def exponential(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = float) -> Float[Array, "..."]:
-    """Exponential numbers of mean 1, the same as `jax.random.exponential(key, shape, dtype)`.
-
-    Args:
-        key: key of the draw.
-        shape: shape of the result.
-        dtype: floating dtype of the result; other dtypes raise ValueError.
-
-    Example:
-        >>> import jax, jaxonline as jo
-        >>> bool(jo.random.exponential(jax.random.key(0)) >= 0)
-        True
-    """
-    return draw_fused(lambda key: jax.random.exponential(key, shape, dtype), key, shape)
-
-
 def laplace(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = float) -> Float[Array, "..."]:
     """Laplace numbers of variance 2, the same as `jax.random.laplace(key, shape, dtype)`.
 
@@ -175,96 +158,8 @@ def laplace(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = float
     return draw_fused(lambda key: jax.random.laplace(key, shape, dtype), key, shape)
 
 
-def cauchy(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = float) -> Float[Array, "..."]:
-    """Standard Cauchy numbers, the same as `jax.random.cauchy(key, shape, dtype)`.
-
-    Args:
-        key: key of the draw.
-        shape: shape of the result.
-        dtype: floating dtype of the result; other dtypes raise ValueError.
-
-    Example:
-        >>> import jax, jaxonline as jo
-        >>> jo.random.cauchy(jax.random.key(0), (3,)).shape
-        (3,)
-    """
-    return draw_fused(lambda key: jax.random.cauchy(key, shape, dtype), key, shape)
-
-
-def gumbel(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = float) -> Float[Array, "..."]:
-    """Standard Gumbel numbers, the same as `jax.random.gumbel(key, shape, dtype)`.
-
-    Args:
-        key: key of the draw.
-        shape: shape of the result.
-        dtype: floating dtype of the result; other dtypes raise ValueError.
-
-    Example:
-        >>> import jax, jaxonline as jo
-        >>> jo.random.gumbel(jax.random.key(0), (3,)).shape
-        (3,)
-    """
-    return draw_fused(lambda key: jax.random.gumbel(key, shape, dtype), key, shape)
-
-
-def bits(key: Key[Array, ""], shape: tuple[int, ...] = (), dtype: Any = None) -> UInt[Array, "..."]:
-    """Random words, the same as `jax.random.bits(key, shape, dtype)`.
-
-    Args:
-        key: key of the draw.
-        shape: shape of the result.
-        dtype: unsigned integer dtype of the result; by default uint32, or uint64 if jax has 64-bit numbers enabled.
-
-    Example:
-        >>> import jax, jaxonline as jo
-        >>> jo.random.bits(jax.random.key(0), (2,)).dtype
-        dtype('uint32')
-    """
-    return draw_fused(lambda key: jax.random.bits(key, shape, dtype), key, shape)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Random numbers that need several random words each; rejection sampling takes the time of a block's slowest run.
-
-
-def gamma(
-    key: Key[Array, ""], a: Float[ArrayLike, "..."], shape: tuple[int, ...] | None = None, dtype: Any = float
-) -> Float[Array, "..."]:
-    """Gamma numbers of shape parameter a and scale 1, the same as `jax.random.gamma(key, a, shape, dtype)`.
-
-    Args:
-        key: key of the draw.
-        a: the shape parameters, above 0, which broadcast to `shape` (otherwise ValueError).
-        shape: shape of the result; by default the shape of `a`.
-        dtype: floating dtype of the result; other dtypes raise ValueError.
-
-    Example:
-        >>> import jax, jaxonline as jo
-        >>> bool(jo.random.gamma(jax.random.key(0), 2.0) > 0)
-        True
-    """
-    return draw_fused(lambda key: jax.random.gamma(key, a, shape, dtype), key, _shape_of(shape, a))
-
-
-def beta(
-    key: Key[Array, ""], a: Float[ArrayLike, "..."], b: Float[ArrayLike, "..."],
-    shape: tuple[int, ...] | None = None, dtype: Any = float,
-) -> Float[Array, "..."]:  # fmt: skip
-    """Beta numbers, the same as `jax.random.beta(key, a, b, shape, dtype)`. See also `fast_beta`.
-
-    Args:
-        key: key of the draw.
-        a: the first parameters, above 0, which broadcast to `shape` (otherwise ValueError).
-        b: the second parameters, above 0.
-        shape: shape of the result; by default the shape of `a` and `b`.
-        dtype: floating dtype of the result; other dtypes raise ValueError.
-
-    Example:
-        >>> import jax, jaxonline as jo
-        >>> 0 <= jo.random.beta(jax.random.key(0), 2.0, 3.0).item() <= 1
-        True
-    """
-    return draw_fused(lambda key: jax.random.beta(key, a, b, shape, dtype), key, _shape_of(shape, a, b))
 
 
 def t(
@@ -303,50 +198,8 @@ def poisson(
         >>> bool(jo.random.poisson(jax.random.key(0), 4.0) == jax.random.poisson(jax.random.key(0), 4.0))
         True
     """
-    return draw_fused(lambda key: jax.random.poisson(to_jax(key), lam, shape, dtype), key, _shape_of(shape, lam))
-
-
-def geometric(
-    key: Key[Array, ""], p: Float[ArrayLike, "..."], shape: tuple[int, ...] | None = None, dtype: Any = int
-) -> Int[Array, "..."]:
-    """Number of trials until the first success, the same as `jax.random.geometric(key, p, shape, dtype)`.
-
-    Args:
-        key: key of the draw.
-        p: the probabilities of success, above 0, which broadcast to `shape` (otherwise ValueError).
-        shape: shape of the result; by default the shape of `p`.
-        dtype: integer dtype of the result; other dtypes raise ValueError.
-
-    Example:
-        >>> import jax, jaxonline as jo
-        >>> jo.random.geometric(jax.random.key(0), 1.0).item()
-        1
-    """
-    return draw_fused(lambda key: jax.random.geometric(key, p, shape, dtype), key, _shape_of(shape, p))
-
-
-def categorical(
-    key: Key[Array, ""], logits: Float[ArrayLike, "..."], axis: int = -1, shape: tuple[int, ...] | None = None
-) -> Int[Array, "..."]:
-    """Categories (indices) with probabilities proportional to exp(logits), the same as `jax.random.categorical`.
-
-    Probabilities below 1e-5 are inexact, and categories below 1e-7 are hardly drawn; `weighted_index` is exact for them
-    and uses one random word.
-
-    Args:
-        key: key of the draw.
-        logits: logarithms of the probabilities, up to a constant.
-        axis: the axis of `logits` for the categories.
-        shape: shape of the result; by default the shape of `logits` without `axis`, which must broadcast to `shape`
-            (otherwise ValueError).
-
-    Example:
-        >>> import jax, jaxonline as jo
-        >>> jo.random.categorical(jax.random.key(0), jax.numpy.array([0.0, -jax.numpy.inf])).item()
-        0
-    """
-    shape_of_draw = shape if jnp.ndim(logits) > 1 else _shape_of(shape)
-    return draw_fused(lambda key: jax.random.categorical(key, logits, axis=axis, shape=shape), key, shape_of_draw)
+    draw_shape = jnp.shape(lam) if shape is None else tuple(shape)
+    return draw_fused(lambda key: jax.random.poisson(to_jax(key), lam, shape, dtype), key, draw_shape)
 
 
 def permutation(key: Key[Array, ""], x: int | Shaped[ArrayLike, "n ..."]) -> Shaped[Array, "n ..."]:
@@ -367,83 +220,31 @@ def permutation(key: Key[Array, ""], x: int | Shaped[ArrayLike, "n ..."]) -> Sha
     return rows[permutation_indices(key, len(rows))]
 
 
-def choice(
-    key: Key[Array, ""], x: int | Shaped[ArrayLike, "n ..."], shape: tuple[int, ...] = (), replace: bool = True,
-    p: Float[ArrayLike, "n"] | None = None,
-) -> Shaped[Array, "..."]:  # fmt: skip
-    """Random indices, or rows of an array, with or without replacement, the same as `jax.random.choice`.
-
-    Args:
-        key: key of the draw.
-        x: number n of indices, or an array of n rows from which to choose (the result is [*shape, ...]).
-        shape: shape of the draw; more than n draws without replacement raise ValueError.
-        replace: whether to draw with replacement.
-        p: probabilities [n] (another shape raises ValueError); by default uniform.
-
-    Example:
-        >>> import jax, jaxonline as jo
-        >>> sorted(jo.random.choice(jax.random.key(0), 3, (3,), replace=False).tolist())
-        [0, 1, 2]
-    """
-    draw_shape = shape if jnp.ndim(x) <= 1 else None
-    return draw_fused(lambda key: jax.random.choice(key, x, shape, replace, p), key, draw_shape)
-
-
-def multivariate_normal(
-    key: Key[Array, ""], mean: Float[ArrayLike, "d"], covariance: Float[ArrayLike, "d d"],
-    shape: tuple[int, ...] = (), dtype: Any = float,
-) -> Float[Array, "... d"]:  # fmt: skip
-    """Normal vectors, the same as `jax.random.multivariate_normal(key, mean, covariance, shape, dtype)`.
-
-    Args:
-        key: key of the draw.
-        mean: mean [d].
-        covariance: positive definite covariance [d, d].
-        shape: number of vectors; the result is [*shape, d].
-        dtype: floating dtype of the result; other dtypes, and shapes that do not fit, raise ValueError.
-
-    Example:
-        >>> import jax, jax.numpy as jnp, jaxonline as jo
-        >>> jo.random.multivariate_normal(jax.random.key(0), jnp.zeros(2), jnp.eye(2)).shape
-        (2,)
-    """
-    return draw_fused(lambda key: jax.random.multivariate_normal(key, mean, covariance, shape, dtype), key, None)
-
-
-def _shape_of(shape: tuple[int, ...] | None, *parameters: Any) -> tuple[int, ...]:
-    """Shape of a draw."""
-    return jnp.broadcast_shapes(*map(jnp.shape, parameters)) if shape is None else tuple(shape)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # One entry of a random vector, computed without the other entries.
 
 
-def entry(
+def fused_entry(
     draw: Callable[..., Array], key: Key[Array, ""], index: Int[Array, "*n"], length: int, dtype: Any = float
 ) -> Array:
     """Return entry `index` of `draw(key, (length,), dtype)` at the cost of one number, as word k needs only key and k.
 
+    The number is computed again by each use; for functions whose own result is computed once.
+
     Args:
-        draw: a function that makes each number from one random word: `normal`, `uniform`, `laplace`, `exponential`.
+        draw: a function that makes each number from one random word: `normal`, `uniform`, `laplace`.
         key: the key of the vector.
         index: from 0 to `length` - 1; an array of indices gives an array of entries of the same shape.
         length: the length of the vector.
         dtype: the floating dtype of the numbers.
 
     Example:
-        >>> import jax, jaxonline as jo
+        >>> import jax, jax.numpy as jnp, jaxonline as jo
+        >>> from jaxonline.random.draws import fused_entry
         >>> key = jax.random.key(0)
-        >>> bool(jo.random.entry(jo.random.normal, key, 2, 5) == jo.random.normal(key, (5,))[2])
+        >>> bool(fused_entry(jo.random.normal, key, jnp.int32(2), 5) == jo.random.normal(key, (5,))[2])
         True
     """
-    return compute_once(lambda key, index: fused_entry(draw, key, index, length, dtype), key, jnp.asarray(index))
-
-
-def fused_entry(
-    draw: Callable[..., Array], key: Key[Array, ""], index: Int[Array, "*n"], length: int, dtype: Any = float
-) -> Array:
-    """Return the number of `entry`, computed again by each use; for functions whose own result is computed once."""
     dtype = jax.dtypes.canonicalize_dtype(dtype)
     if not counts_words(key) or dtype != jnp.float32 or length >= 2**32:
         return draw(key, (length,), dtype)[index]

@@ -21,7 +21,7 @@ def load_result(path: str | os.PathLike[str]) -> Result:
 
     Warns:
         UnfinishedStudyWarning: runs of a learner or of the comparator are missing.
-        UnverifiedStoreWarning: an earlier version wrote the store, without a digest of its metadata.
+        DamagedStoreWarning: an earlier version wrote the store, without a digest of its metadata.
         DamagedStoreWarning: a block is damaged and counts as missing; the study computes it again when it is resumed.
 
     Example:

@@ -110,12 +110,11 @@ def simulate(
         RuntimeError: this process was forked after its parent had used jaxonline.
 
     Warns:
-        LossMismatchWarning: a learner is made for a loss that differs from the loss of the game.
-        WaitingForWorkersWarning: no worker of the cluster runs a block for 30 seconds.
-        PrecisionWarning: the precision was not reached.
-        UnseenEventsWarning: the precision was reached, but the limits of losses are unknown, so that rare large losses
+        SettingsWarning: a learner is made for a loss that differs from the loss of the game.
+        UnfinishedStudyWarning: no worker of the cluster runs a block for 30 seconds.
+        PrecisionWarning: the precision was not reached, or some pairs of learners are undecided after `n_runs`.
+        SkewedRunsWarning: the precision was reached, but the limits of losses are unknown, so that rare large losses
             may be missing.
-        UndecidedWarning: some pairs of learners are undecided after `n_runs`.
         DivergedRunsWarning: a learner's losses were NaN or infinite in some runs.
         OverflowWarning: a learner ran out of storage in some runs, or probably will.
         DamagedStoreWarning: parts of the checkpoint were damaged and are computed again.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError, PrecisionWarning, UndecidedWarning, UnseenEventsWarning
+from jaxonline.parameters.errors import ArgumentError, PrecisionWarning, SkewedRunsWarning
 from jaxonline.parameters.signatures import check_fields
 from jaxonline.parameters.types import CountFrom2, FiniteFloat, NonNegativeFloat, OpenUnitFloat, PositiveFloat, Text
 from jaxonline.results import Result
@@ -41,7 +41,7 @@ class Precision:
     * `jo.intervals.Anytime` is used otherwise, and if `n_runs` are too few for a betting interval of this width; then a
       warning says so. It relies on the central limit theorem. No number of runs guarantees its coverage: an event
       that is too rare for the simulated runs, and that costs much, is missing from the mean and from the interval. The
-      probability of such an event is at most 3 / runs (with 95 % confidence): `UnseenEventsWarning` and the printed
+      probability of such an event is at most 3 / runs (with 95 % confidence): `SkewedRunsWarning` and the printed
       result say it. A sample without variance does not stop the study, unless the game is deterministic.
 
     The mean of a study that stops by its own runs is biased. It is too small if the study stops before large losses
@@ -186,7 +186,7 @@ def until_precise(
             f"precision: the {n:,} runs cannot show events with a probability below {summary['unseen_probability']:.2g}"
             f" per run; if such an event changes the {precision.quantity} much, the interval is too narrow; where "
             "the limits of a round are known, give low and high for an interval that covers them",
-            UnseenEventsWarning, stacklevel=3,
+            SkewedRunsWarning, stacklevel=3,
         )  # fmt: skip
     return dataclasses.replace(result, meta=result.meta | {"precision": summary}, interval=interval)
 
@@ -319,7 +319,7 @@ def until_decided(
     play: Callable[[range, Result | None], Result], rule: UntilDecided, most_runs: int, width: int, step: int,
     interval: ConfidenceInterval = ANYTIME, is_deterministic: Callable[[], bool] = lambda: False,
 ) -> Result:  # fmt: skip
-    """Simulate runs 0, 1, 2, ... until all pairs are decided; `UndecidedWarning` if `most_runs` do not suffice.
+    """Simulate runs 0, 1, 2, ... until all pairs are decided; `PrecisionWarning` if `most_runs` do not suffice.
 
     `play` is as in `until_precise`. The looks depend on the block size `width`, and not on the number of runs `step`
     that are played at the same time; so the result does not depend on the number of devices.
@@ -368,5 +368,5 @@ def _warn(pairs: list[list[Any]], n_runs: int) -> None:
         f"until: {len(undecided)} of {len(pairs)} pairs undecided after n_runs={n_runs:,} ({listed}); give more runs "
         "or a larger margin; if the differences do not vary or are very skewed, only "
         "interval=jo.intervals.Betting(low, high) decides",
-        UndecidedWarning, stacklevel=5,
+        PrecisionWarning, stacklevel=5,
     )  # fmt: skip

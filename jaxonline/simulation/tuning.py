@@ -15,7 +15,7 @@ from jax.sharding import Mesh
 from jaxonline.game import Game, Learner, WithFeedback
 from jaxonline.game.roles import Comparator, HindsightComparator, Measure
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError, DivergedRunsWarning, SearchEdgeWarning
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError, DivergedRunsWarning, SettingsWarning
 from jaxonline.parameters.optional_packages import check_not_forked
 from jaxonline.parameters.struct import replace_at, structure_of
 from jaxonline.results import Result
@@ -94,7 +94,7 @@ def tune(
         TypeError: an argument has the wrong type, or the function does not take the settings.
 
     Warns:
-        SearchEdgeWarning: a chosen number is the smallest or the largest that was tried.
+        SettingsWarning: a chosen number is the smallest or the largest that was tried.
 
     Example:
         >>> import numpy as np, jaxonline as jo
@@ -146,7 +146,7 @@ def tune(
 
         chosen, results = successive_halving(rung, heights)
     if at_edge(settings, chosen):
-        warnings.warn(describe_edge(settings, chosen), SearchEdgeWarning, stacklevel=2)
+        warnings.warn(describe_edge(settings, chosen), SettingsWarning, stacklevel=2)
     rounds = n_rounds * sum(len(rung_result.settings) * rung_result.new_runs for rung_result in results)
     seconds = time.perf_counter() - began
     tuned: Tuned[Any] = Tuned(

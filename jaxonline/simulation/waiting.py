@@ -5,7 +5,7 @@ import time
 import warnings
 from typing import Any
 
-from jaxonline.parameters.errors import WaitingForWorkersWarning
+from jaxonline.parameters.errors import UnfinishedStudyWarning
 
 WARNING_SECONDS = 30.0  # without a running task, until the warning
 ERROR_SECONDS = 600.0  # without a running task, until the error
@@ -85,5 +85,5 @@ class IdleTime:
             warnings.warn(
                 f"cluster: {reason} for {seconds:.0f} s, with the scheduler {scheduler}; an error follows after "
                 f"{ERROR_SECONDS:g} s",
-                WaitingForWorkersWarning, stacklevel=3,
+                UnfinishedStudyWarning, stacklevel=3,
             )  # fmt: skip

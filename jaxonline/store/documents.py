@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from jaxonline.parameters.errors import UnverifiedStoreWarning
+from jaxonline.parameters.errors import DamagedStoreWarning
 
 MARKER = "jaxonline"  # an attribute of our stores
 STUDY, NUMBERS, RESULT = "jaxonline study 3", "jaxonline numbers 2", "jaxonline result 2"
@@ -47,13 +47,13 @@ def check_sealed(name: str, document: bytes, earlier: bool) -> None:
     """Check the digest of the document called `name`.
 
     Raises DamagedStoreError if the digest does not match, or if it is absent and the document is not of an `earlier`
-    version of jaxonline, which wrote no digests. Then an absent digest gives an UnverifiedStoreWarning.
+    version of jaxonline, which wrote no digests. Then an absent digest gives a DamagedStoreWarning.
     """
     intact = is_sealed(document)
     if intact is None and earlier:
         warnings.warn(
             f"{name}: has no digest, because an earlier version of jaxonline wrote it; damage cannot be noticed",
-            UnverifiedStoreWarning, stacklevel=4,
+            DamagedStoreWarning, stacklevel=4,
         )  # fmt: skip
     elif not intact:
         raise DamagedStoreError(f"{name}: is damaged; it does not match its digest")

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError, UnlockedStoreWarning
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError, DamagedStoreWarning
 from jaxonline.store.atomic_files import name_in_errors, set_aside, sync
 
 try:
@@ -132,7 +132,7 @@ class Folder:
                 raise BlockingIOError(errno.EAGAIN, message, self.name) from None
             warnings.warn(
                 f"checkpoint {self.name} cannot be locked ({error.strerror}); let only one process use it",
-                UnlockedStoreWarning, stacklevel=2,
+                DamagedStoreWarning, stacklevel=2,
             )  # fmt: skip
 
     def _create(self, folder: Path) -> set[Path]:

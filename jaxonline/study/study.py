@@ -19,8 +19,8 @@ from jax.sharding import Mesh
 from jaxonline import datasets
 from jaxonline.game import Game
 from jaxonline.parameters import check
+from jaxonline.parameters.check import Limits
 from jaxonline.parameters.errors import ArgumentError, did_you_mean
-from jaxonline.parameters.signatures import Limits
 from jaxonline.results import Result
 from jaxonline.results.report.page_parts import PageParts
 from jaxonline.results.report.tables import Table, strict_json

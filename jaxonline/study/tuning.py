@@ -38,7 +38,7 @@ def check_etas(name: str, etas: Any) -> None:
 def best_step(
     game: Game, make: Callable[[Any], Any], etas: Sequence[float], context: Context, n_runs: int, n_rounds: int
 ) -> Tuned:
-    """Return the search of `jaxonline.tune` for the best step eta / sqrt(t); its `SearchEdgeWarning` is suppressed."""
+    """Return the search of `jaxonline.tune` for the best step eta / sqrt(t); its `SettingsWarning` is suppressed."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "eta = .* that was tried", RuntimeWarning)  # reported as `Tuned.at_edge`
         return tune(

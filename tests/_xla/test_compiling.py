@@ -14,7 +14,6 @@ from benchmarks.papers.studies.multikernel import run_set
 from jaxonline._xla import compile_options as compiling
 from jaxonline._xla.compile_options import (
     Program,
-    UnknownCompilerOptionWarning,
     fast_compile_options,
     matmul_options,
     run_compiled,
@@ -40,7 +39,7 @@ def compiled():
 
 def test_unknown_compiler_options_are_left_out_with_a_warning(monkeypatch):
     monkeypatch.setattr(compiling, "_FAST_COMPILE", {"xla_no_such_option": True, "xla_cpu_prefer_vector_width": 256})
-    with pytest.warns(UnknownCompilerOptionWarning, match="xla_no_such_option"):
+    with pytest.warns(UserWarning, match="xla_no_such_option"):
         options = fast_compile_options.__wrapped__("cpu")
     assert options == {"xla_backend_optimization_level": 0, "xla_cpu_prefer_vector_width": 256}
 

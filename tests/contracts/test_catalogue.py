@@ -13,8 +13,9 @@ import pytest
 from tiers import some
 
 import jaxonline as jo
+from jaxonline.parameters.check import Limits
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.signatures import Limits, Parameter, exported_names
+from jaxonline.parameters.signatures import Parameter, exported_names
 from jaxonline.study import load_study_file
 from jaxonline.study.files.builder import Builder
 from jaxonline.study.files.catalogue import HEADINGS, catalogue, entries_of, find_entry

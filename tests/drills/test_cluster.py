@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import jaxonline as jo
-from jaxonline.parameters.errors import UnseenEventsWarning, WaitingForWorkersWarning
+from jaxonline.parameters.errors import SkewedRunsWarning, UnfinishedStudyWarning
 from jaxonline.simulation import cluster
 
 SIZES = {"n_runs": 20, "n_rounds": 40, "block_size": 4}
@@ -88,7 +88,7 @@ def test_cluster_does_not_repeat_finished_blocks(here, alone, tmp_path):
 def test_precision_works_on_a_cluster(here, tmp_path):
     precision = jo.Precision(0.5, relative=True)
     ways = {"alone": {}, "cluster": {"cluster": here}}
-    with pytest.warns(UnseenEventsWarning):
+    with pytest.warns(SkewedRunsWarning):
         found = [study(tmp_path / name, stop=precision, n_runs=64, **way) for name, way in ways.items()]
     np.testing.assert_array_equal(found[0].regret[:, :8], found[1].regret[:, :8])
 
@@ -281,7 +281,7 @@ def test_study_without_workers_does_not_wait_forever(end, tmp_path, monkeypatch)
                 client.loop.add_callback(setattr, worker, "status", distributed.core.Status.paused)
 
         words = "workers: 1; paused, with almost full memory: 1" if end == "paused" else "workers: 0"
-        with pytest.warns(WaitingForWorkersWarning, match=words), pytest.raises(TimeoutError, match=words) as error:
+        with pytest.warns(UnfinishedStudyWarning, match=words), pytest.raises(TimeoutError, match=words) as error:
             long_study(tmp_path / "store", cluster=client, progress=stop)
     print(f"{end}: {error.value}")
     long_study(tmp_path / "store", cluster=1)

@@ -18,7 +18,7 @@ from tiers import some
 
 import jaxonline as jo
 from jaxonline.environments.adversaries import ChasingNoise
-from jaxonline.parameters.errors import DamagedStoreWarning, UnfinishedStudyWarning, UnseenEventsWarning
+from jaxonline.parameters.errors import DamagedStoreWarning, SkewedRunsWarning, UnfinishedStudyWarning
 from jaxonline.simulation import runner
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.simulation.segments import BlockPrograms
@@ -155,7 +155,7 @@ def test_damaged_saved_result_raises(reference, tmp_path):
 def test_loaded_result_keeps_the_interval_of_its_precision(tmp_path):
     """The interval of a study that was played until it was precise holds for all numbers of runs."""
     wanted = jo.Precision(0.5, relative=True, quantity="cumulative_loss", least_runs=4)
-    with pytest.warns(UnseenEventsWarning):
+    with pytest.warns(SkewedRunsWarning):
         found = study(n_runs=1000, stop=wanted, checkpoint=tmp_path)
     with warnings.catch_warnings(action="error"):
         loaded = jo.load_result(tmp_path)

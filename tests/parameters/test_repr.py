@@ -101,12 +101,11 @@ class Unprintable:
 
 
 class Plain:
-    def __init__(self):
-        self.rate, self.sizes = 0.1, np.zeros((4, 5))
+    pass
 
 
 def test_one_line_of_any_object():
-    assert short_repr(Plain()) == "Plain(rate=0.1, sizes=float64[4, 5])"
+    assert short_repr([Plain()]).endswith("Plain object>]")
     assert short_repr(np.float32(0.1)) == short_repr(0.1) == "0.1"
     assert short_repr(np.arange(3)) == "[0, 1, 2]"
     assert short_repr(np.array([1 / 3])) == "[0.3333333]"
@@ -114,14 +113,14 @@ def test_one_line_of_any_object():
     assert short_repr(np.sin) == "<ufunc 'sin'>"
     assert short_repr(test_one_line_of_any_object) == "test_one_line_of_any_object"
     assert short_repr(jax.jit(test_one_line_of_any_object)) == "test_one_line_of_any_object"
-    assert short_repr(functools.partial(test_one_line_of_any_object, 2, x=3)) == "test_one_line_of_any_object(2, x=3)"
+    assert short_repr(functools.partial(np.sin, 2, x=3)) == "partial(<ufunc 'sin'>, 2, x=3)"
     assert short_repr(Plain) == "Plain"
-    assert short_repr(list(range(9))) == "[0, 1, 2, 3, 4, 5, …]"
+    assert short_repr({"a": (1, 2.0)}) == "{'a': (1, 2.0)}"
     assert len(short_repr(dict.fromkeys(range(99), "x" * 50))) <= MAX_CHARACTERS
     assert short_repr([Unprintable()]) == "[Unprintable]"
-    again = Plain()
-    again.sizes = again
-    assert "…" in short_repr(again)
+    again = []
+    again.append(again)
+    assert short_repr(again) == "[<recursive>]"
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -11,7 +11,8 @@ from jaxtyping import Array, ArrayLike, Float, Key
 import jaxonline as jo
 from jaxonline.kernels import Gaussian
 from jaxonline.parameters import types
-from jaxonline.parameters.signatures import Limits, fields_of, parameter_of, parameters_of
+from jaxonline.parameters.check import Limits
+from jaxonline.parameters.signatures import fields_of, parameter_of, parameters_of
 from jaxonline.parameters.types import Component, Horizon, Takes
 
 

@@ -91,7 +91,7 @@ def test_positional_and_keyword_arguments_are_checked():
         assert raised.value.argument == name
     with pytest.raises(TypeError, match="scale: missing a required argument: 'n'"):
         scale()
-    with pytest.raises(TypeError, match=r"scale: got an unexpected keyword argument 'rats'; did you mean 'rate'\?"):
+    with pytest.raises(TypeError, match="scale: got an unexpected keyword argument 'rats'"):
         scale(2, rats=1.0)
 
 

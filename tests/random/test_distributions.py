@@ -16,18 +16,8 @@ pytestmark = pytest.mark.fast_compile
 P, EYE = np.array([0.1, 0.2, 0.3, 0.4]), np.eye(4)  # arrays of jax in the test, of its precision
 CALLS = {
     "bernoulli": [(), (0.3,), (P,), (0.3, (2,))],
-    "beta": [(0.7, 2.0), (P, 1.0)],
-    "bits": [(), ((3,),), ((3,), jnp.uint8)],
-    "categorical": [(np.log(P),), (np.ones((3, 4)),), (np.log(P), -1, (5,))],
-    "cauchy": [(), ((3,),)],
-    "choice": [(4,), (4, (3,), False), (4, (3,), False, P), (EYE, (2,)), (P, (), True, P)],
-    "exponential": [(), ((3,),)],
     "fold_in": [(7,)],
-    "gamma": [(0.7,), (P, (3, 4))],
-    "geometric": [(0.3,), (P,)],
-    "gumbel": [(), ((3,),)],
     "laplace": [(), ((3,),)],
-    "multivariate_normal": [(np.ones(2), np.eye(2)), (np.ones(2), np.eye(2), (3,))],
     "normal": [(), ((3,),), ((2, 3),)],
     "permutation": [(5,), (EYE,)],
     "poisson": [(3.0,), (30.0,), (P, (2, 4))],
@@ -37,7 +27,6 @@ CALLS = {
     "uniform": [(), ((3,),), ((), jnp.float32, -1.0, 2.0)],
 }
 OWN = {
-    "entry",
     "fast_beta",
     "fast_normal",
     "inlined",
@@ -52,7 +41,7 @@ def test_every_public_function_has_a_comparison_with_jax():
     assert public == set(CALLS) | OWN
 
 
-SHORT = ("normal", "uniform", "exponential", "bits")  # each is a program
+SHORT = ("normal", "uniform", "laplace", "randint")  # each is a program
 
 
 @pytest.mark.parametrize("name", some(CALLS, *SHORT))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import jaxonline as jo
-from jaxonline.parameters.errors import PrecisionWarning, UnseenEventsWarning
+from jaxonline.parameters.errors import PrecisionWarning, SkewedRunsWarning
 from jaxonline.simulation.determinism import is_deterministic
 from jaxonline.simulation.stopping_rules import until_precise
 from jaxonline.simulation.sweeps import as_team
@@ -32,7 +32,7 @@ def stop(precision: jo.Precision, runs: np.ndarray, interval=ANYTIME, **options)
 def test_a_sample_without_variance_does_not_stop_a_study():
     """Losses are 0 in the first 150 runs. A rule that stops at a half-width of 0 stops after 100 runs."""
     runs = np.r_[np.zeros(150), np.ones(50)]
-    with pytest.warns(UnseenEventsWarning, match=r"the 200 runs cannot show .* below 0\.015 per run"):
+    with pytest.warns(SkewedRunsWarning, match=r"the 200 runs cannot show .* below 0\.015 per run"):
         found = stop(jo.Precision(0.5, quantity=Q), runs)
     assert len(found.runs) == 200
     assert found.meta["precision"]["unseen_probability"] == pytest.approx(3 / 200, rel=0.01)
@@ -53,7 +53,7 @@ def test_the_betting_interval_covers_a_rare_loss_where_the_anytime_interval_does
     rng, missed = np.random.default_rng(0), dict.fromkeys((BETTING, ANYTIME), 0)
     for _ in range(10):
         runs = 0.01 * rng.random(400) + 0.99 * (rng.random(400) < 0.005)
-        with warnings.catch_warnings(action="ignore", category=UnseenEventsWarning):
+        with warnings.catch_warnings(action="ignore", category=SkewedRunsWarning):
             for interval in missed:
                 estimate = stop(jo.Precision(0.05, quantity=Q), runs, interval).mean(Q)
                 missed[interval] += not estimate.low[0, -1] <= 0.00995 <= estimate.high[0, -1]
@@ -63,7 +63,7 @@ def test_the_betting_interval_covers_a_rare_loss_where_the_anytime_interval_does
 
 def test_a_stopped_study_says_that_its_mean_is_biased_and_what_is_unseen():
     runs = np.random.default_rng(0).normal(size=400) + 5.0
-    with pytest.warns(UnseenEventsWarning):
+    with pytest.warns(SkewedRunsWarning):
         found = stop(jo.Precision(0.5, quantity=Q), runs)
     assert found.meta["precision"]["biased_mean"]
     assert "so the mean is biased" in repr(found)

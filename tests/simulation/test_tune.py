@@ -9,7 +9,7 @@ from count_programs import n_compiled
 from tuned_game import GAME, ONE, SIGMA, SIZES, T, make
 
 import jaxonline as jo
-from jaxonline.parameters.errors import SearchEdgeWarning
+from jaxonline.parameters.errors import SettingsWarning
 from jaxonline.simulation import search
 from jaxonline.simulation.tuning import Trials
 
@@ -200,7 +200,7 @@ def test_interrupted_search_resumes(tuned, tmp_path):
 
 def test_choice_at_the_edge_warns(no_further_program):
     with pytest.warns(
-        SearchEdgeWarning, match="^step = 0.2 is the largest that was tried, so that a better one may lie b"
+        SettingsWarning, match="^step = 0.2 is the largest that was tried, so that a better one may lie b"
     ):
         found = jo.tune(GAME, make, {"step": [0.02, 0.05, 0.1, 0.2]}, key=3, **SIZES)
     assert found.at_edge == ("step",)

@@ -5,7 +5,7 @@ import pytest
 from stopping import Stop
 
 import jaxonline as jo
-from jaxonline.parameters.errors import UndecidedWarning, UnfinishedStudyWarning
+from jaxonline.parameters.errors import PrecisionWarning, UnfinishedStudyWarning
 
 Q = "cumulative_loss"
 LEARNERS = {name: jo.learners.EpsilonGreedy(c) for name, c in (("greedy", 0.1), ("similar", 0.15), ("random", 1.0))}
@@ -84,10 +84,10 @@ def test_an_interrupted_study_resumes_from_its_store(tmp_path):
 @pytest.mark.long
 def test_more_runs_continue_an_undecided_study(tmp_path):
     strict = jo.UntilDecided(margin=0.0, quantity=Q, least_runs=32)
-    with pytest.warns(UndecidedWarning, match="1 of 3 pairs undecided after n_runs=64"):
+    with pytest.warns(PrecisionWarning, match="1 of 3 pairs undecided after n_runs=64"):
         short = study(stop=strict, n_runs=64, checkpoint=tmp_path / "study")
     assert not short.decisions.complete
     assert short.decisions.saved == 0
-    with pytest.warns(UndecidedWarning, match="n_runs=128"):
+    with pytest.warns(PrecisionWarning, match="n_runs=128"):
         longer = study(stop=strict, n_runs=128, checkpoint=tmp_path / "study")
     np.testing.assert_array_equal(longer.cumulative_loss[:, :64], short.cumulative_loss)

@@ -11,7 +11,7 @@ import pytest
 import jaxonline as jo
 from jaxonline import environments, estimators, feedback, learners, losses, verify
 from jaxonline.kernels import Gaussian
-from jaxonline.parameters.errors import DivergedRunsWarning, LossMismatchWarning, UnderflowWarning
+from jaxonline.parameters.errors import DivergedRunsWarning, SettingsWarning
 from jaxonline.simulation.blocks import default_mesh
 
 ONE_DEVICE = default_mesh(jax.devices()[:1])
@@ -92,9 +92,7 @@ def test_margin_losses_reject_labels_0_and_1():
 def test_loss_mismatch_warns_once():
     game = jo.Game(STREAM, FULL, losses.Absolute())
     both = {"squared": learner(estimators.FullGradient()), "absolute": learner(estimators.FullGradient(game.loss))}
-    with pytest.warns(
-        LossMismatchWarning, match=r"loss of the game is Absolute\(\).* 'squared' for Squared\(\)"
-    ) as caught:
+    with pytest.warns(SettingsWarning, match=r"loss of the game is Absolute\(\).* 'squared' for Squared\(\)") as caught:
         jo.simulate(game, both, **SIZES)
     assert len(caught) == 1
     assert "'absolute'" not in str(caught[0].message)
@@ -102,7 +100,7 @@ def test_loss_mismatch_warns_once():
 
 def test_loss_mismatch_compares_parameters_and_allows_surrogates():
     pinball = jo.Game(STREAM, FULL, losses.Pinball(0.1))
-    with pytest.warns(LossMismatchWarning, match=r"Pinball\(tau=0.9\)"):
+    with pytest.warns(SettingsWarning, match=r"Pinball\(tau=0.9\)"):
         jo.play(pinball, learner(estimators.FullGradient(losses.Pinball(0.9))), jax.random.key(0), 4)
     with warnings.catch_warnings(action="error"):
         jo.play(pinball, learner(estimators.FullGradient(losses.Pinball(0.1))), jax.random.key(0), 4)
@@ -125,7 +123,7 @@ def test_divergence_warns_once():
 
 @pytest.mark.long
 def test_labels_that_underflow_float32_warn():
-    with pytest.warns(UnderflowWarning, match=r"y: .*got 1e-38 as the largest"):
+    with pytest.warns(SettingsWarning, match=r"y: .*got 1e-38 as the largest"):
         environments.DataStream(X, 1e-38 * Y)
     with warnings.catch_warnings(action="error"):
         environments.DataStream(X, [1e-50, 1.0, 0.0])

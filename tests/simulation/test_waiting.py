@@ -5,7 +5,7 @@ import types
 
 import pytest
 
-from jaxonline.parameters.errors import WaitingForWorkersWarning
+from jaxonline.parameters.errors import UnfinishedStudyWarning
 from jaxonline.simulation.waiting import FinishedTasks, wait_for_workers
 
 
@@ -52,7 +52,7 @@ def short_times(monkeypatch):
     ((TimeoutError(),), "the scheduler does not answer"),
 ])  # fmt: skip
 def test_study_without_running_workers_warns_and_raises(answers, words, short_times):
-    with pytest.warns(WaitingForWorkersWarning, match=words) as warned, pytest.raises(TimeoutError, match=words):
+    with pytest.warns(UnfinishedStudyWarning, match=words) as warned, pytest.raises(TimeoutError, match=words):
         FinishedTasks(MadeUpClient(*answers)).next()
     assert len(warned) == 1
 
@@ -68,5 +68,5 @@ def test_running_tasks_are_waited_for(busy, short_times):
 
 def test_workers_that_do_not_arrive_are_reported(short_times):
     words = "workers: 0"
-    with pytest.warns(WaitingForWorkersWarning, match=words), pytest.raises(TimeoutError, match=words):
+    with pytest.warns(UnfinishedStudyWarning, match=words), pytest.raises(TimeoutError, match=words):
         wait_for_workers(MadeUpClient([]), 3)

@@ -12,7 +12,7 @@ import pytest
 import stores
 
 import jaxonline as jo
-from jaxonline.parameters.errors import UnverifiedStoreWarning
+from jaxonline.parameters.errors import DamagedStoreWarning
 from jaxonline.store.blocks import Store
 from jaxonline.store.filesystem import Folder
 from jaxonline.store.verification import find_damage
@@ -30,7 +30,7 @@ def earlier(tmp_path):
 
 
 def test_a_saved_result_is_read(earlier):
-    with pytest.warns(UnverifiedStoreWarning, match=r"result/zarr.json: has no digest"):
+    with pytest.warns(DamagedStoreWarning, match=r"result/zarr.json: has no digest"):
         result = jo.load_result(earlier / "result")
     assert (result.learners, result.rounds.tolist(), result.runs.tolist()) == (("gradient",), [3, 6], [0, 1])
     np.testing.assert_array_equal(result.regret, np.full((1, 2, 2), 3.0))
@@ -55,7 +55,7 @@ def test_a_study_is_rejected_and_left_as_it_is(earlier):
 @pytest.mark.parametrize("name", ["result", "study"])
 def test_numbers_without_digests_are_read_with_a_warning(tmp_path, name):
     place = extract(2, tmp_path) / name
-    with pytest.warns(UnverifiedStoreWarning, match=rf"{name}/zarr.json: has no digest"):
+    with pytest.warns(DamagedStoreWarning, match=rf"{name}/zarr.json: has no digest"):
         result = jo.load_result(place)
     np.testing.assert_array_equal(result.regret, np.full((1, 2, 2), 3.0))
     assert ["earlier version wrote it" in line for line in find_damage(Folder(place))] == [True]

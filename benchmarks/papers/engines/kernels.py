@@ -27,7 +27,7 @@ from jaxonline.numerics.elementwise import exact_products
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.signatures import validate_arguments
-from jaxonline.parameters.types import Component, Count, Positive, PyTree, working_dtype
+from jaxonline.parameters.types import ENABLE_X64_HINT, Component, Count, Positive, PyTree
 
 BLOCK_ROUNDS = 32  # rounds per block, fastest for 20 to 200 features
 KERNELS_PER_CORE = 12  # at most: their matrices of 100 x 100 float64 fit a core's second cache
@@ -318,6 +318,14 @@ def play_sequence(
     first = learner.init(None if key is None else part_key(key, 0, INIT), specs)
     state, predictions = scan_first(play_round, first, (keys, X, y), jnp.zeros(len(y), X.dtype), n_rounds)
     return Aggregation(predictions, learner.weights(state)), state
+
+
+def working_dtype(dtype: str) -> np.dtype:
+    """Return the dtype "float64" or "float32"; ValueError if it is neither, or if JAX has float64 disabled."""
+    check.choice("dtype", dtype, ("float64", "float32"))
+    if dtype == "float64" and jnp.result_type(float) != jnp.float64:
+        raise ValueError(f"dtype: float64 is disabled in JAX; {ENABLE_X64_HINT}, or pass dtype='float32'")
+    return np.dtype(dtype)
 
 
 def cast_to(dtype: str, **trees: Any) -> tuple[Any, ...]:

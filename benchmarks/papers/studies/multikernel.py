@@ -19,7 +19,7 @@ from pydantic import BeforeValidator, Field
 
 from benchmarks.papers.claims.multikernel import COLUMNS as PRINTED_COLUMNS
 from benchmarks.papers.claims.multikernel import PRINTED_TABLE_2
-from benchmarks.papers.engines.kernels import BLOCK_ROUNDS, expert_jobs, play_sequence, scan_blocks
+from benchmarks.papers.engines.kernels import BLOCK_ROUNDS, expert_jobs, play_sequence, scan_blocks, working_dtype
 from benchmarks.papers.engines.omkl_gf import OMKLGF
 from benchmarks.papers.studies import figures
 from jaxonline import datasets, learners
@@ -30,7 +30,7 @@ from jaxonline.game import LearnerWrapper, Specs
 from jaxonline.learners import Truncated
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import Component, working_dtype
+from jaxonline.parameters.types import Component
 from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import Number, Table, Text
 from jaxonline.study import Context, Report, Study

@@ -16,10 +16,9 @@ from jaxonline.estimators.gradients import AnyEstimator, check_estimator
 from jaxonline.game.roles import Feedback, Learner, Specs
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
-from jaxonline.parameters.closures import build_cached, intern_functions
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.signatures import validate_arguments
-from jaxonline.parameters.struct import set_field, static, struct
+from jaxonline.parameters.struct import build_cached, intern_functions, set_field, static, struct
 from jaxonline.parameters.types import Component, Convert, Positive, PyTree, Rounds, Takes
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -16,7 +16,6 @@ from jaxonline.parameters.errors import (
     ArgumentError,
     DamagedStoreWarning,
     UnfinishedStudyWarning,
-    UnverifiedStoreWarning,
     to_one_line,
 )
 from jaxonline.results import Result
@@ -161,7 +160,7 @@ def read_folder(folder: str | Path) -> StudyFolder:
     """Return the results of a study so far; ValueError if the folder is not a study's folder, or is damaged.
 
     A changed or missing configuration, study file, numbers.json or result gives a DamagedStoreWarning. If numbers.json
-    is changed, there are no bounds. A folder without checksums.json gives an UnverifiedStoreWarning.
+    is changed, there are no bounds. A folder without checksums.json gives a DamagedStoreWarning.
     """
     folder = Path(folder)
     about = _read_configuration(folder)
@@ -179,7 +178,7 @@ def _warn_of_changes(folder: Path, study_copy: str, finished: bool) -> set[str]:
         warnings.warn(
             f"{folder}: has no {CHECKSUMS}, because an earlier version of jaxonline wrote it or the file was deleted; "
             "changes of its files cannot be noticed",
-            UnverifiedStoreWarning, stacklevel=3,
+            DamagedStoreWarning, stacklevel=3,
         )  # fmt: skip
         return set()
     names = (CONFIGURATION, study_copy, *((NUMBERS, f"{RESULT}/{DOCUMENT}") if finished else ()))

@@ -16,8 +16,9 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 from typing_extensions import TypedDict
 
 from jaxonline.parameters import check
+from jaxonline.parameters.check import Limits, format_limit
 from jaxonline.parameters.errors import did_you_mean
-from jaxonline.parameters.signatures import Limits, Parameter, format_limit
+from jaxonline.parameters.signatures import Parameter
 from jaxonline.study.files.catalogue import HEADINGS, Entry, catalogue, entries_of
 from jaxonline.study.files.key_lines import KeyPath
 

@@ -13,7 +13,7 @@ from scipy import stats
 from tiers import some
 
 import jaxonline as jo
-from jaxonline.parameters.errors import SkewedRunsWarning, UnverifiedStoreWarning
+from jaxonline.parameters.errors import DamagedStoreWarning, SkewedRunsWarning
 from jaxonline.results.report.formats import format_measurement
 from jaxonline.results.statistics import mean_over_runs, pairwise_p_values, simultaneous
 from jaxonline.results.statistics.bootstrap import N_RESAMPLES
@@ -111,9 +111,9 @@ def test_a_result_saved_without_its_interval_is_read_or_rejected(tmp_path):
     for name, meta in (("plain", {}), ("stopped", {"precision": {"reached": True}})):
         result(np.zeros((1, 2, 3)), **meta).save(tmp_path / name)
         forget_interval(tmp_path / name / "zarr.json")
-    with pytest.warns(UnverifiedStoreWarning):
+    with pytest.warns(DamagedStoreWarning):
         assert jo.load_result(tmp_path / "plain").interval == jo.intervals.Student()
-    with pytest.raises(ValueError, match=r"without the interval"), pytest.warns(UnverifiedStoreWarning):
+    with pytest.raises(ValueError, match=r"without the interval"), pytest.warns(DamagedStoreWarning):
         jo.load_result(tmp_path / "stopped")
 
 

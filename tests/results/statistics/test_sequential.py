@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import jaxonline as jo
-from jaxonline.parameters.errors import UndecidedWarning
+from jaxonline.parameters.errors import PrecisionWarning
 from jaxonline.results.statistics.sequential import (
     BETTER,
     SIMILAR,
@@ -67,7 +67,7 @@ def test_decisions_equal_an_independent_loop():
     """Up to 500 runs, the next look is a block of 50 runs later."""
     rng = np.random.default_rng(1)
     losses = np.array([0.0, 0.0, 0.3, 2.0])[:, None] + rng.normal(size=(4, 500)) + rng.normal(size=500)
-    with pytest.warns(UndecidedWarning, match=r"until: \d of 6 pairs undecided after n_runs=500"):
+    with pytest.warns(PrecisionWarning, match=r"until: \d of 6 pairs undecided after n_runs=500"):
         decisions = decide(losses, jo.UntilDecided(0.25, Q)).decisions
     assert len(decisions.pairs) == 6
     for pair in decisions.pairs:
@@ -119,7 +119,7 @@ def test_a_saved_result_keeps_its_decisions(tmp_path):
     losses = np.array([0.0, 0.4])[:, None] + np.random.default_rng(5).normal(size=(2, 1000))
     losses[1, :950] = np.nan  # runs of a failed learner
     found = result(losses)
-    with pytest.warns(UndecidedWarning):
+    with pytest.warns(PrecisionWarning):
         found = decide(losses, jo.UntilDecided(0.1, Q))
     json.dumps(found.meta, allow_nan=False)
     found.save(tmp_path / "saved")
@@ -148,7 +148,7 @@ def test_when_a_pair_is_decided(differences, interval, decision):
 
 def test_without_variance_a_pair_is_decided_only_in_a_deterministic_game():
     losses = np.array([[1.0], [2.0]]) * np.ones(200)
-    with pytest.warns(UndecidedWarning):
+    with pytest.warns(PrecisionWarning):
         decide(losses, jo.UntilDecided(0.1, Q))
     exact = until_decided(play(losses), jo.UntilDecided(0.1, Q), 200, 50, 50, is_deterministic=lambda: True)
     assert (exact.decisions.between("a", "b"), exact.decisions.runs) == ("better", 100)

@@ -102,7 +102,7 @@ def test_wrong_stopping_rules_raise(folder, table, words):
 
 
 @pytest.mark.long
-@pytest.mark.filterwarnings("ignore::jaxonline.parameters.errors.UndecidedWarning")
+@pytest.mark.filterwarnings("ignore::jaxonline.parameters.errors.PrecisionWarning")
 def test_the_report_has_the_decisions(folder):
     report = load(folder, without_runs(until=UNTIL, measures=[])).run(Context())
     assert report.results["result"].decisions.runs <= 64
