@@ -206,7 +206,7 @@ def as_key(name: str, value: Any) -> Any:
 
 
 def leaves(name: str, value: Any, strings: bool = True) -> None:
-    """Check that `value` can have the leaves of a struct: no class and no masked array, and no string if not allowed."""
+    """Check that `value` can have the leaves of a struct: no class, no masked array, and no string unless `strings`."""
     for leaf in jax.tree.leaves(nesting(name, value)):
         _unmasked(name, instance(name, leaf, True, "an object"))
         if isinstance(leaf, str | bytes) and not strings:
