@@ -205,11 +205,12 @@ def as_key(name: str, value: Any) -> Any:
     return jax.random.key(seed(name, value, 63 if jax.config.jax_enable_x64 else 32))  # type: ignore[attr-defined]
 
 
-def leaf(name: str, value: Any) -> None:
-    """Check that `value` can be a leaf of a struct: no class, masked array or string."""
-    _unmasked(name, instance(name, value, True, "an object"))
-    if isinstance(value, str | bytes):
-        raise ArgumentTypeError(name, f"must not be a string (got {quote(value)})")
+def leaves(name: str, value: Any, strings: bool = True) -> None:
+    """Check that `value` can have the leaves of a struct: no class, no masked array, and no string unless `strings`."""
+    for leaf in jax.tree.leaves(nesting(name, value)):
+        _unmasked(name, instance(name, leaf, True, "an object"))
+        if isinstance(leaf, str | bytes) and not strings:
+            raise ArgumentTypeError(name, f"must not be a string (got {quote(leaf)})")
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -39,6 +39,7 @@ def short_repr(value: Any) -> str:
     return line if len(line) <= MAX_CHARACTERS else f"{line[: MAX_CHARACTERS - 2]} …"
 
 
+@reprlib.recursive_repr(wl.TextDoc("<recursive>"))  # type: ignore[arg-type]
 def _format(value: Any) -> wl.AbstractDoc | None:
     """Format what wadler_lindig would format in another way; None for anything else."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):

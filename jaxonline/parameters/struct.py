@@ -126,10 +126,12 @@ def _check_fields(cls: type) -> None:
     def __post_init__(self) -> None:
         _register(type(self))
         check_fields(self)
-        for name in (field.name for field in _fields(self, is_static=False) if field.init):
-            for leaf in jax.tree.leaves(check.nesting(name, getattr(self, name))):
-                check.leaf(name, leaf)
+        names = [field.name for field in _fields(self, is_static=False) if field.init]
+        for name in names:
+            check.leaves(name, getattr(self, name))
         post_init(self)
+        for name in names:
+            check.leaves(name, getattr(self, name), strings=False)
 
     cls.__post_init__ = __post_init__  # type: ignore[attr-defined]
 

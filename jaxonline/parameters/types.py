@@ -1,4 +1,4 @@
-"""Types of parameters: ranges declared once, dtypes, and numbers as static fields."""
+"""Types of parameters: ranges that are declared once, and conversions of arguments to numbers."""
 
 import math
 from collections.abc import Callable

@@ -1,6 +1,8 @@
 """Games, learners and their parts print as one readable line, and results as small tables."""
 
+import dataclasses
 import functools
+from typing import Any
 
 import jax
 import numpy as np
@@ -104,6 +106,11 @@ class Plain:
     pass
 
 
+@dataclasses.dataclass
+class Node:
+    next: Any
+
+
 def test_one_line_of_any_object():
     assert short_repr([Plain()]).endswith("Plain object>]")
     assert short_repr(np.float32(0.1)) == short_repr(0.1) == "0.1"
@@ -121,6 +128,9 @@ def test_one_line_of_any_object():
     again = []
     again.append(again)
     assert short_repr(again) == "[<recursive>]"
+    node = Node(None)
+    node.next = [node]
+    assert short_repr(node) == "Node(next=[<recursive>])"
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -107,7 +107,7 @@ def test_finished_jobs_are_not_compiled(monkeypatch, tmp_path):
     np.testing.assert_array_equal(jo.simulate(game, learner, **options).cumulative_loss, before.cumulative_loss)
 
 
-@pytest.mark.filterwarnings("ignore:step_size = 0.1 is the smallest:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:step_size = 0.1 is the smallest:UserWarning")
 def test_search_compiles_one_program_even_if_its_first_rung_needs_few_devices():
     """Of eight devices it plays on the two that the 9 runs of the first rung keep busy, in both rungs."""
     game = jo.Game(jo.environments.DataStream(np.eye(31), np.ones(31)), jo.FullInformation())

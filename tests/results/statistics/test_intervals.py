@@ -245,7 +245,7 @@ def test_limits_of_a_round():
     found = result(np.array([[[0.0, 1.0], [1.0, 2.0], [1.0, 1.0]]]))
     of = found.mean("cumulative_loss", interval=jo.intervals.Bounded(0.0, 1.0))
     assert of.high.tolist() == [[1.0, 2.0]]
-    with pytest.raises(ValueError, match=r"interval: .*got Bounded over .* to \[0.5 1. \], 1"):
+    with pytest.raises(ValueError, match=r"interval: .*got Bounded over .* to \[0.5, 1.0\], 1"):
         found.mean("cumulative_loss", interval=jo.intervals.Bounded(0.0, 0.5))
     with pytest.raises(ValueError, match=r"low: .*got 1.0 and 0.0"):
         jo.intervals.Bounded(1.0, 0.0)
