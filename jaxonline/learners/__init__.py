@@ -27,6 +27,7 @@ from jaxonline.learners.bandits.index_policies import UCB1 as UCB1
 from jaxonline.learners.bandits.index_policies import UCB2 as UCB2
 from jaxonline.learners.bandits.index_policies import AsymptoticUCB as AsymptoticUCB
 from jaxonline.learners.bandits.index_policies import FixedConfidenceUCB as FixedConfidenceUCB
+from jaxonline.learners.bandits.index_policies import IndexPolicy as IndexPolicy
 from jaxonline.learners.bandits.index_policies import UCB1Tuned as UCB1Tuned
 from jaxonline.learners.bandits.moving import DiscountedUCB as DiscountedUCB
 from jaxonline.learners.bandits.moving import SlidingWindowUCB as SlidingWindowUCB

@@ -53,7 +53,7 @@ def draw_arm(key: Key[Array, ""], p: Float[Array, "K"]) -> Draw:
 # EXP3: Auer, Cesa-Bianchi, Freund and Schapire (2002); with losses, Bubeck and Cesa-Bianchi (2012), Theorem 3.1.
 
 
-class EstimatedLosses(CombinerLearner):
+class _EstimatedLosses(CombinerLearner):
     """Base class of learners that draw an arm and pass estimated losses to a combiner, importance-weighted by default.
 
     A learner is its combiner, its exploration (gamma in p = (1 - gamma) weights + gamma / K) and its `estimates`.
@@ -77,7 +77,7 @@ class EstimatedLosses(CombinerLearner):
 
 @cites("auer2002nonstochastic", "bubeck2012regret")
 @struct
-class EXP3(EstimatedLosses):
+class EXP3(_EstimatedLosses):
     """EXP3: exponential weights for adversarial bandits, on importance-weighted estimates of the losses of K arms.
 
     The estimated loss is loss / p_k for the drawn arm k, where p_k is its probability, and 0 for the other arms. The
@@ -114,7 +114,7 @@ class EXP3(EstimatedLosses):
 
 @cites("neu2015explore")
 @struct
-class EXP3IX(EstimatedLosses):
+class EXP3IX(_EstimatedLosses):
     """EXP3-IX: exponential weights with implicit exploration and a high-probability bound for adversarial bandits.
 
     The estimated loss is loss / (p_k + gamma) for the drawn arm k, where p_k is its probability, and 0 for the other
@@ -164,7 +164,7 @@ class EXP3IX(EstimatedLosses):
 
 @cites("auer2002nonstochastic", "bubeck2012regret")
 @struct
-class EXP3P(EstimatedLosses):
+class EXP3P(_EstimatedLosses):
     """EXP3.P: exponential weights with uniform exploration and a high-probability bound for adversarial bandits.
 
     The gain of an arm is 1 - loss. The estimated gain is (gain + beta) / p for the drawn arm, and beta / p for the

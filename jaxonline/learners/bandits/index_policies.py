@@ -112,8 +112,7 @@ class IndexPolicy(TallyPolicy):
 
     Example:
         >>> import jax, jaxonline as jo
-        >>> from jaxonline.learners.bandits.index_policies import IndexPolicy
-        >>> class Greedy(IndexPolicy):
+        >>> class Greedy(jo.learners.IndexPolicy):
         ...     def growth(self, state):
         ...         return 0.0
         >>> game = jo.Game(jo.environments.BernoulliArms([1.0, 0.0]), jo.Bandit(), loss=jo.losses.ArmLoss())

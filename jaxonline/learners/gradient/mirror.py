@@ -31,6 +31,11 @@ class MirrorMap:
     """Base class of mirror maps: a regularizer R on a set, the point of the set for theta, and the theorem's norms.
 
     A subclass implements `point`, and `divergence` and `dual_norm` for the bound.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> isinstance(jo.learners.Euclidean(), jo.learners.MirrorMap)
+        True
     """
 
     def start(self, zeros: Float[Array, "d"]) -> Float[Array, "n"]:

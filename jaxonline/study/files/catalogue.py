@@ -31,7 +31,7 @@ from jaxonline.study.files.docstrings import documented_parameters, first_line
 PACKAGES = (
     "learners", "environments", "feedback", "feedback.noise", "losses",
     "estimators", "kernels", "comparators", "bounds",
-    "simulation.measures", "simulation.coverage", "simulation.stopping", "feedback.delays",
+    "simulation.measures", "feedback.delays",
     "environments.adversaries",
 )  # fmt: skip
 PROTOCOLS: dict[str, type] = {  # a class has the first kind whose protocol it satisfies

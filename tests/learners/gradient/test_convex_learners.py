@@ -247,8 +247,8 @@ def one_point(learner, w, loss):
     """The estimate of a round at w, from the learner's move and update."""
 
     def estimate(key):
-        oracle = LossOfMoveOracle((), learner.predict(key, w, ()), None)
-        oracle._loss = loss(oracle.move)
+        move = learner.predict(key, w, ())
+        oracle = LossOfMoveOracle((), move, loss(move))
         return learner.update(key, w, oracle)[1].gradient
 
     return estimate

@@ -432,7 +432,7 @@ class TestPrecision:
 
     def test_it_stops_when_the_interval_is_narrow(self, tmp_path):
         wanted = jo.Precision(0.15, relative=True, quantity="cumulative_loss", least_runs=32, low=0.0, high=1.0)
-        found = self.play(n_runs=4096, precision=wanted, checkpoint=tmp_path / "kept")
+        found = self.play(n_runs=4096, stop=wanted, checkpoint=tmp_path / "kept")
         of, n = found.mean("cumulative_loss"), len(found.runs)
         assert found.interval == jo.load_result(tmp_path / "kept").interval
         assert found.interval == jo.intervals.Betting(0.0, 1.0, "cumulative_loss")
@@ -449,7 +449,7 @@ class TestPrecision:
 
     def test_a_precision_that_is_out_of_reach(self):
         with pytest.warns(RuntimeWarning, match=r"precision.*n_runs=64"):
-            found = self.play(n_runs=64, precision=jo.Precision(1e-6, quantity="cumulative_loss"))
+            found = self.play(n_runs=64, stop=jo.Precision(1e-6, quantity="cumulative_loss"))
         assert len(found.runs) == 64
         assert not found.meta["precision"]["reached"]
 
@@ -464,11 +464,11 @@ class TestPrecision:
     )
     def test_bad_arguments(self, arguments, message):
         with pytest.raises(ValueError, match=message):
-            self.play(n_runs=16, precision=jo.Precision(**arguments))
+            self.play(n_runs=16, stop=jo.Precision(**arguments))
 
     def test_runs_are_not_chosen_twice(self):
-        with pytest.raises(ValueError, match=r"runs: must .* precision"):
-            self.play(n_runs=16, runs=[1], precision=jo.Precision(1.0))
+        with pytest.raises(ValueError, match=r"runs: must .* stop"):
+            self.play(n_runs=16, runs=[1], stop=jo.Precision(1.0))
 
     def test_parts_of_other_studies_are_not_joined(self):
         one = result(np.ones((1, 4, 2)))
