@@ -34,7 +34,7 @@ class MirrorMap:
 
     Example:
         >>> import jaxonline as jo
-        >>> isinstance(jo.learners.Euclidean(), jo.learners.MirrorMap)
+        >>> isinstance(jo.learners.LogBarrier(), jo.learners.MirrorMap)
         True
     """
 

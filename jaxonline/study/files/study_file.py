@@ -43,6 +43,8 @@ class StudyFile(NamedTuple):
         options = dict(self.options)
         if options["precision"] is not None and isinstance(context.progress, ProgressLine):
             options["precision"] = ShownPrecision.of(options["precision"], context.progress.show_width)
+        rules = [options.pop(name) for name in ("precision", "until")]
+        options["stop"] = next((rule for rule in rules if rule is not None), None)
         with _errors_at_arguments(self.source):
             played = self.comparison.run(dataclasses.replace(context, seed=self.seed), **options)
         return build_report(played.result, self.title, self.bounds_on(played.etas), played.tuned)
