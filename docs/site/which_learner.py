@@ -92,7 +92,7 @@ GROUPS = (
         Row("ExponentiatedGradient", "attribute_exponentiated_regret", "", "AttributeGradient"),
     )),
 )  # fmt: skip
-WRAPPERS = ("Doubling", "Truncated", "WithFeatures")
+WRAPPERS = ("Doubling", "Truncated", "WithFeatures", "IndexPolicy")  # and a base class
 
 
 def other_rows() -> tuple[Row, ...]:

@@ -11,7 +11,7 @@ from jaxonline import random
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.struct import static, struct
-from jaxonline.parameters.types import Convert, NonNegative, NonNegativeInt
+from jaxonline.parameters.types import Convert, NonNegative, NonNegativeInt, Shape
 from jaxonline.random.threefry import word_pairs
 
 
@@ -118,7 +118,7 @@ class GivenDelays:
         (2, 1, True)
     """
 
-    rounds: Annotated[Any, Convert(_as_delays)] = static()
+    rounds: Annotated[Any, Shape("n"), Convert(_as_delays)] = static()
 
     @property
     def max_delay(self) -> int:

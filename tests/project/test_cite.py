@@ -108,7 +108,7 @@ def test_every_learner_and_combiner_that_is_offered_has_a_paper():
     made = {
         name
         for name in exported_names(jo.learners)
-        if {"init", "update"} <= set(dir(getattr(jo.learners, name))) and name != "Combiner"
+        if {"init", "update"} <= set(dir(getattr(jo.learners, name))) and name not in ("Combiner", "IndexPolicy")
     }
     assert sorted(made - set(METHODS)) == []
 

@@ -286,7 +286,11 @@ def test_every_component_of_the_package_can_be_inspected(name):
     entry = LEARNERS[name]()
     first, second = (describe_inputs({"learner": entry.learner, "feedback": entry.feedback}) for _ in range(2))
     assert first == second
-    holds_code = name in ("doubling", "known covariance, as printed")  # a function, and a class of the benchmarks
+    holds_code = name in (
+        "doubling",
+        "known covariance, as printed",
+        "OMKL-GF",
+    )  # functions, benchmarks
     assert (find_user_code({"learner": entry.learner}).hash != "") == holds_code, "and holds no code of a user"
 
 
