@@ -14,10 +14,9 @@ from jaxonline.parameters.signatures import check_fields
 from jaxonline.parameters.types import CountFrom2, NonNegativeFloat, OpenUnitFloat, Text
 from jaxonline.results import Result
 from jaxonline.results.statistics import estimates
-from jaxonline.results.statistics.decisions import encode_pairs
 from jaxonline.results.statistics.intervals import Anytime, Betting, ConfidenceInterval
 from jaxonline.results.statistics.means import paired_differences
-from jaxonline.results.statistics.sequential import PairStates, look
+from jaxonline.results.statistics.sequential import PairStates, encode_pairs, look
 
 ANYTIME = Anytime()
 MAX_LISTED_PAIRS = 3

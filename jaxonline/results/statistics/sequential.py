@@ -5,16 +5,19 @@ corrected for the number of pairs (Bonferroni). So all decisions, at whatever nu
 together with probability `level`.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple, Protocol
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from jaxonline.results.statistics.intervals import Anytime, ConfidenceInterval
-from jaxonline.results.statistics.means import mean_over_runs, skewness
+from jaxonline.results.statistics.intervals import Anytime, ConfidenceInterval, skewness
+from jaxonline.results.statistics.means import mean_over_runs
 
 UNDECIDED, BETTER, WORSE, SIMILAR = range(4)
+DECISIONS = ("undecided", "better", "worse", "no difference that matters")  # in the same order
 # An asymptotic interval decides nothing as long as skewness / sqrt(runs) is larger: docs/intervals.md has error rates.
 MAX_SKEWNESS_RATIO = 0.1
 
@@ -28,6 +31,36 @@ class DecisionRule(Protocol):
     def level(self) -> float: ...
     @property
     def least_runs(self) -> int: ...
+
+
+class Decision(NamedTuple):
+    """The decision about a pair of learners.
+
+    Attributes:
+        first: a learner.
+        second: another learner.
+        decision: "better" if the mean of `first` is smaller than that of `second` (larger, if the quantity is a
+            reward), "worse" in the opposite case, "no difference that matters" if the difference is at most the margin,
+            or "undecided".
+        runs: number of runs at the decision, or of all runs if the pair is undecided.
+        difference: the mean of `first` minus `second` in these runs.
+        low: lower end of the interval of the difference, in these runs.
+        high: upper end of this interval.
+    """
+
+    first: str
+    second: str
+    decision: str
+    runs: int
+    difference: float
+    low: float
+    high: float
+
+    @property
+    def sentence(self) -> str:
+        """The decision in words."""
+        better = {"better": self.first, "worse": self.second}
+        return f"{better[self.decision]} is better" if self.decision in better else self.decision
 
 
 class PairStates(NamedTuple):
@@ -97,3 +130,13 @@ def _has_normal_mean(differences: np.ndarray, is_deterministic: Callable[[], boo
         varies[:] = True
     n_runs = np.maximum((~np.isnan(differences)).sum(axis=1), 1)
     return varies & (np.abs(skewness(differences)) <= MAX_SKEWNESS_RATIO * np.sqrt(n_runs))
+
+
+def encode_pairs(learners: Sequence[str], states: PairStates) -> list[list[Any]]:
+    """Return the decisions as lists for JSON, in the order of the fields of `Decision`; NaN becomes None."""
+    pairs = zip(itertools.combinations(learners, 2), *states[:2], states.estimates.T, strict=True)
+    return [
+        [*pair, DECISIONS[decision], int(runs)]
+        + [float(number) if math.isfinite(number) else None for number in estimate]
+        for pair, decision, runs, estimate in pairs
+    ]
