@@ -1,5 +1,6 @@
 """The result of a study: losses, regret and queries of every learner and run at the recorded rounds."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +17,7 @@ from jaxonline.results.report import rankings, summary
 from jaxonline.results.report.tables import Table
 from jaxonline.results.statistics import estimates
 from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate, Student, check_interval
-from jaxonline.results.statistics.means import Growth, QuantileEstimate
+from jaxonline.results.statistics.means import Growth, QuantileEstimate, quantile_over_runs
 
 if TYPE_CHECKING:
     import pandas
@@ -205,13 +206,9 @@ class Result:
         return rankings.read_decisions(self)
 
     def paired_difference(
-        self,
-        first: str,
-        second: str,
-        quantity: str = "regret",
-        level: float = 0.95,
+        self, first: str, second: str, quantity: str = "regret", level: float = 0.95,
         interval: ConfidenceInterval | None = None,
-    ) -> Estimate:
+    ) -> Estimate:  # fmt: skip
         """Return the mean of `first` minus `second` over common runs, with an interval; fields are [G].
 
         The interval of the difference (by default Student's) is narrower than the two intervals of `mean` suggest,
@@ -223,7 +220,8 @@ class Result:
     def quantiles(self, probabilities: ArrayLike = (0.05, 0.5, 0.95), quantity: str = "regret") -> np.ndarray:
         """Return quantiles over runs [Q, L, G]."""
         wanted = np.asarray(check.numbers("probabilities", probabilities, ge=0.0, le=1.0), float)
-        return estimates.quantiles(self, wanted, quantity)
+        with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # learners that failed in all runs
+            return np.nanquantile(self.values(quantity), wanted, axis=1)
 
     def quantile_interval(
         self, probability: float = 0.95, quantity: str = "regret", level: float = 0.95
@@ -253,7 +251,8 @@ class Result:
         """
         check.number("probability", probability, gt=0.0, lt=1.0)
         check.number("level", level, gt=0.0, lt=1.0)
-        return estimates.quantile_interval(self, probability, quantity, level)
+        estimates.check_number(self, quantity)
+        return quantile_over_runs(self.values(quantity), probability, level)
 
     def growth(
         self, first_round: int | None = None, quantity: str = "regret", level: float = 0.95
@@ -373,24 +372,16 @@ class Result:
         return table.latex() + (f"% {table.caption}\n" if table.caption else "")
 
     def plot(
-        self,
-        path: str | Path | None = None,
-        *,
-        quantity: str | None = None,
-        level: float = 0.95,
-        interval: ConfidenceInterval | None = None,
-        bounds: Mapping[str, ArrayLike] | None = None,
-        title: str | None = None,
-        style: StyleName = "screen",
-        ax: "Axes | None" = None,
-    ) -> "Axes":
+        self, path: str | Path | None = None, *, quantity: str | None = None, level: float = 0.95,
+        interval: ConfidenceInterval | None = None, bounds: Mapping[str, ArrayLike] | None = None,
+        title: str | None = None, style: StyleName = "screen", ax: "Axes | None" = None,
+    ) -> "Axes":  # fmt: skip
         r"""Plot the mean of a quantity against rounds with bands; with bounds, a second panel has logarithmic axes.
 
         A band holds for the whole curve of its learner (`Result.bands`). A result with a single run has no bands. Axes
         are logarithmic if the recorded rounds have logarithmic spacing (`simulate(spacing="log")`). Otherwise, curves
         of sums over rounds start at (0, 0). Up to 21 learners have different colours and dashes; of more learners, the
-        best 7 have colours, and the others are grey. If only one round is recorded, the figure shows one point for each
-        learner.
+        best 7 have colours, and the others are grey. If only one round is recorded, the figure is that of `plot_final`, without bounds.
 
         Names of learners may contain formulas such as `$\epsilon$-greedy`, which the figure shows as formulas.
 
@@ -426,16 +417,10 @@ class Result:
         return plot_result(self, path, quantity, level, interval, bounds, title, style, ax)
 
     def plot_final(
-        self,
-        path: str | Path | None = None,
-        *,
-        quantity: str | None = None,
-        level: float = 0.95,
-        interval: ConfidenceInterval | None = None,
-        title: str | None = None,
-        style: StyleName = "screen",
+        self, path: str | Path | None = None, *, quantity: str | None = None, level: float = 0.95,
+        interval: ConfidenceInterval | None = None, title: str | None = None, style: StyleName = "screen",
         ax: "Axes | None" = None,
-    ) -> "Axes":
+    ) -> "Axes":  # fmt: skip
         """Plot the distribution over runs of the final regret or another quantity, with a histogram for each learner.
 
         Below each histogram, a box covers the middle half of the runs with their median, a line covers the middle 90 %,
@@ -473,17 +458,10 @@ class Result:
         return plot_final_values(self, path, quantity, level, interval, title, style, ax)
 
     def plot_sweep(
-        self,
-        path: str | Path | None = None,
-        *,
-        quantity: str | None = None,
-        level: float = 0.95,
-        interval: ConfidenceInterval | None = None,
-        label: str | None = None,
-        title: str | None = None,
-        style: StyleName = "screen",
-        ax: "Axes | None" = None,
-    ) -> "Axes":
+        self, path: str | Path | None = None, *, quantity: str | None = None, level: float = 0.95,
+        interval: ConfidenceInterval | None = None, label: str | None = None, title: str | None = None,
+        style: StyleName = "screen", ax: "Axes | None" = None,
+    ) -> "Axes":  # fmt: skip
         """Plot the final regret, or another quantity at the horizon, against the parameter of a sweep (`jo.sweep`).
 
         The learners of a sweep have names such as "UCB1[0.5]". The figure shows the mean of each learner of a sweep
@@ -527,15 +505,10 @@ class Result:
         return plot_sweeps(self, path, quantity, level, interval, label, title, style, ax)
 
     def plot_pulls(
-        self,
-        path: str | Path | None = None,
-        *,
-        learners: Sequence[str] | None = None,
-        arms: Sequence[str] | None = None,
-        title: str | None = None,
-        style: StyleName = "screen",
+        self, path: str | Path | None = None, *, learners: Sequence[str] | None = None,
+        arms: Sequence[str] | None = None, title: str | None = None, style: StyleName = "screen",
         ax: "Axes | None" = None,
-    ) -> np.ndarray:
+    ) -> np.ndarray:  # fmt: skip
         """Plot how often each arm is pulled over time, with a panel for each learner (measure `jo.Pulls`).
 
         The heights of the stacked areas are the mean pulls per round between two recorded rounds. In a game with one

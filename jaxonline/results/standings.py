@@ -13,7 +13,6 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, SkewedRunsWarning
 from jaxonline.results.quantities import best_first, default_quantity, is_reward, label_of
 from jaxonline.results.report.across_games import AcrossGames, Limit
-from jaxonline.results.report.page import html_page
 from jaxonline.results.report.rankings import SAME_LETTER, VALID
 from jaxonline.results.report.summary import count_words
 from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Interval, Number, Printed, Table, Text
@@ -44,7 +43,7 @@ class Standings(Printed):
             rewards: the cumulative reward) in a game without comparator.
         level: probability that all statements "these two learners differ", in all games, are true together.
         interval: one of `jo.intervals` for means and paired tests, such as `jo.intervals.Betting(0.0, 1.0)` for losses
-            in [0, 1], or one by game; by default as in `Result.mean` and `Result.ranking`.
+            in [0, 1]; by default as in `Result.mean` and `Result.ranking`.
 
     Raises:
         ValueError: no game, a quantity that a result does not have, a level outside 0 to 1.
@@ -66,7 +65,7 @@ class Standings(Printed):
     gaps: Mapping[tuple[str, str], str] = None  # type: ignore[assignment]
     quantity: str | None = None
     level: float = 0.95
-    interval: ConfidenceInterval | Mapping[str, ConfidenceInterval] | None = None
+    interval: ConfidenceInterval | None = None
 
     def __post_init__(self) -> None:
         good = isinstance(self.results, Mapping) and all(isinstance(result, Result) for result in self.results.values())
@@ -74,12 +73,12 @@ class Standings(Printed):
         if not self.results:
             raise ArgumentError("results", "must have at least one entry (got none)")
         check.number("level", self.level, gt=0.0, lt=1.0)
+        if self.interval is not None:
+            check_interval(self.interval)
         if self.gaps is not None:
             check.instance("gaps", self.gaps, Mapping, "a dictionary of reasons by (game, learner)")
         object.__setattr__(self, "gaps", dict(self.gaps or {}))
         for game, result in self.results.items():
-            if self._interval(game) is not None:
-                check_interval(self._interval(game))
             estimates.check_number(result, self._quantity(game))
 
     @property
@@ -98,7 +97,7 @@ class Standings(Printed):
         """Means after the last round with intervals, by game, in the order of `results[game].learners`."""
         with warnings.catch_warnings(action="ignore", category=SkewedRunsWarning):  # `remarks` names the learners
             return {
-                game: estimates.at_horizon(result.mean(self._quantity(game), self.level, self._interval(game)))
+                game: estimates.at_horizon(result.mean(self._quantity(game), self.level, self.interval))
                 for game, result in self.results.items()
             }
 
@@ -124,7 +123,7 @@ class Standings(Printed):
     def tests(self) -> dict[str, ConfidenceInterval]:
         """The interval whose paired test compares learners, by game."""
         return {
-            game: estimates.choose_test(result, self._quantity(game), self._interval(game)).after(result.rounds[-1])
+            game: estimates.choose_test(result, self._quantity(game), self.interval).after(result.rounds[-1])
             for game, result in self.results.items()
         }
 
@@ -260,17 +259,6 @@ class Standings(Printed):
         """Return the table as a LaTeX tabular (package booktabs)."""
         return self.table.latex()
 
-    def html(self, title: str = "", *, reference: Limit | None = None) -> str:
-        """Return a self-contained HTML page: the table and the means.
-
-        If `reference` is given, the page also has the results of `across_games(reference)`.
-        """
-        tables = [self.table, self.means]
-        if reference is not None:
-            across = self.across_games(reference)
-            tables += [across.table, across.improvements()]
-        return html_page(title or self.title, tables=tables)
-
     def plot(
         self, path: str | Path | None = None, *, title: str | None = None, style: StyleName = "screen",
         ax: "Axes | None" = None,
@@ -311,9 +299,6 @@ class Standings(Printed):
 
     def _is_reward(self, game: str) -> bool:
         return is_reward(self.results[game], self._quantity(game))
-
-    def _interval(self, game: str) -> ConfidenceInterval | None:
-        return self.interval.get(game) if isinstance(self.interval, Mapping) else self.interval
 
     @cached_property
     def _costs(self) -> dict[str, np.ndarray]:

@@ -142,14 +142,9 @@ class Tuned(Printed, Generic[TunedLearner]):
         return pandas.DataFrame(self.rows())
 
     def plot(
-        self,
-        path: str | Path | None = None,
-        *,
-        parameter: str | None = None,
-        title: str | None = None,
-        style: Literal["screen", "paper"] = "screen",
-        ax: "Axes | None" = None,
-    ) -> "Axes":
+        self, path: str | Path | None = None, *, parameter: str | None = None, title: str | None = None,
+        style: Literal["screen", "paper"] = "screen", ax: "Axes | None" = None,
+    ) -> "Axes":  # fmt: skip
         """Plot the mean of each setting, in its last rung, against a parameter; the chosen setting has a ring.
 
         Settings that were dropped before the last rung have fewer runs, longer intervals and a white face. A setting

@@ -13,23 +13,8 @@ from jaxonline.bounds.regret_bound import unmet_assumptions
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.quantities import LOSS_OF_REWARD, ZERO_AT_START, best_first, default_quantity, label_of
-from jaxonline.results.report.plotting import (
-    COLOURS,
-    MAX_DISTINCT,
-    N_COLOURS,
-    NAME_COLUMNS,
-    axis_label,
-    canvas,
-    figure_text,
-    format_tick,
-    is_logarithmic,
-    legend_below,
-    line_looks,
-    plot_band,
-    set_log_scales,
-    set_titles,
-    style_axes,
-)
+from jaxonline.results.report import plotting
+from jaxonline.results.report.distributions import plot_final_values
 from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate
 
 BOUND_LABEL = "theorem's bound"
@@ -37,26 +22,19 @@ BOUND_DASHES = (0, (7, 2.5))
 
 
 def plot_result(
-    result: Any,
-    path: str | Path | None,
-    quantity: str | None,
-    level: float,
-    interval: ConfidenceInterval | None,
-    bounds: Mapping[str, Any] | None,
-    title: str | None,
-    style: str,
+    result: Any, path: str | Path | None, quantity: str | None, level: float,
+    interval: ConfidenceInterval | None, bounds: Mapping[str, Any] | None, title: str | None, style: str,
     ax: Axes | None,
-) -> Axes:
+) -> Axes:  # fmt: skip
     """Plot means against rounds as `Result.plot` does."""
     bounds = _check_bounds(result, bounds)
+    if len(result.rounds) == 1:
+        return plot_final_values(result, path, quantity, level, interval, title, style, ax)
     quantity = default_quantity(result, quantity)
     estimate = result.bands(quantity, level, interval)
-    heading = _heading(result, estimate, level)
-    if len(result.rounds) == 1:
-        return _plot_points(result, path, quantity, estimate, bounds, heading, title, style, ax)
     curves = Curves(result, quantity, estimate)
     two = bool(bounds) and style != "paper" and ax is None
-    with canvas(path, style, ax, shape=(1, 1 + two), size=(1.6 if two else 1.0, 1.0)) as panels:
+    with plotting.canvas(path, style, ax, shape=(1, 1 + two), size=(1.6 if two else 1.0, 1.0)) as panels:
         first, last = panels[0, 0], panels[0, -1]
         curves.draw(first, {} if two else bounds)
         if two:
@@ -65,12 +43,13 @@ def plot_result(
             noted = "\n" in curves.bound.get_label()  # long text would cross the curves
             place = {"loc": "outside lower center"} if noted else {}
             (first.figure if noted else last).legend(handles=[curves.bound], **place)
-            last.set_title("the same, with bounds" if is_logarithmic(result.rounds) else "the same on logarithmic axes")
+            logarithmic = plotting.is_logarithmic(result.rounds)
+            last.set_title("the same, with bounds" if logarithmic else "the same on logarithmic axes")
         if style == "paper" or ax is not None:
-            legend_below(first, *curves.entries(), ax=ax)
+            plotting.legend_below(first, *curves.entries(), ax=ax)
         else:
             curves.label_ends(first)
-        set_titles(first, heading, title, style, ax)
+        plotting.set_titles(first, _heading(result, estimate, level), title, style, ax)
     return first
 
 
@@ -88,9 +67,8 @@ def _heading(result: Any, estimate: Estimate, level: float) -> str:
     least, most, played = estimate.n_runs.min(), estimate.n_runs.max(), len(result.runs)
     counts = f"{least:,}" if least == most else f"{least:,} to {most:,}"
     runs = f"mean of {counts} of {played:,} runs" if least < played else f"mean of {played:,} runs"
-    bands = "simultaneous bands" if len(result.rounds) > 1 else "intervals"
     words = runs if played > 1 else "one run"
-    return f"{words}, {100 * level:.6g} % {bands}" if np.isfinite(estimate.low).any() else words
+    return f"{words}, {100 * level:.6g} % simultaneous bands" if np.isfinite(estimate.low).any() else words
 
 
 class Curves:
@@ -106,16 +84,16 @@ class Curves:
         ends = estimate.mean[:, -1]
         self.result, self.quantity, self.estimate = result, quantity, estimate
         self.order = [int(i) for i in best_first(ends, quantity in LOSS_OF_REWARD) if np.isfinite(ends[i])]
-        named = range(len(ends)) if len(ends) <= MAX_DISTINCT else self.order[:N_COLOURS]
-        self.looks = dict(zip(named, line_looks(len(named)), strict=True))
-        self.names = [figure_text(name, NAME_COLUMNS) for name in result.learners]
+        named = range(len(ends)) if len(ends) <= plotting.MAX_DISTINCT else self.order[: plotting.N_COLOURS]
+        self.looks = dict(zip(named, plotting.line_looks(len(named)), strict=True))
+        self.names = [plotting.figure_text(name, plotting.NAME_COLUMNS) for name in result.learners]
         self.lines: dict[int, Any] = {}  # by learner, of the last panel
         self.bound: Any = None  # the legend entry of bounds
 
     def draw(self, axes: Axes, bounds: Mapping[str, np.ndarray]) -> None:
         """Draw means, bands and bounds; with bounds, the axes are logarithmic, with lines of slope 1 and 1/2."""
         rounds, mean = np.asarray(self.result.rounds, float), self.estimate.mean
-        log_rounds = bool(bounds) or is_logarithmic(rounds)
+        log_rounds = bool(bounds) or plotting.is_logarithmic(rounds)
         linear = not log_rounds and axes.get_xscale() == axes.get_yscale() == "linear"
         x, drawn = self._with_start(rounds) if linear else (rounds, self.estimate)
         for i in range(len(mean)):
@@ -125,22 +103,24 @@ class Curves:
             axes.plot(rounds, bound, color=colour, ls=BOUND_DASHES, lw=0.7 * matplotlib.rcParams["lines.linewidth"])
         if log_rounds:
             known = mean[np.isfinite(mean)]
-            set_log_scales(axes, linear_y=not bounds and not (known.size and known.min() > 0))
+            plotting.set_log_scales(axes, linear_y=not bounds and not (known.size and known.min() > 0))
         else:
             axes.locator_params(nbins=6)
         if bounds:
             unmet = unmet_assumptions(bounds, self.result.meta.get("oblivious"))
-            label = "\n".join([BOUND_LABEL, *(textwrap.fill(figure_text(sentence), 130) for sentence in unmet)])
+            notes = [textwrap.fill(plotting.figure_text(sentence), 130) for sentence in unmet]
+            label = "\n".join([BOUND_LABEL, *notes])
             (self.bound,) = axes.plot([], [], color="0.4", ls=BOUND_DASHES, label=label)
             _draw_slopes(axes, rounds, mean)
-        style_axes(axes, "round", axis_label(label_of(self.quantity, self.result.meta), axes, "y"))
+        plotting.style_axes(axes, "round", plotting.axis_label(label_of(self.quantity, self.result.meta), axes, "y"))
 
     def _draw_curve(self, axes: Axes, x: np.ndarray, estimate: Estimate, i: int) -> Any:
         look = dict(self.looks.get(i, {"color": "0.7", "linewidth": 0.6, "zorder": 1.5}))
         if not np.isfinite(estimate.mean[i]).any():
             look.pop("markevery", None)  # Matplotlib cannot place markers on a line without a point
-        alpha = 0.0 if i not in self.looks else 0.22 if len(self.names) <= N_COLOURS else 0.1
-        line = plot_band(axes, x, estimate, i, alpha=alpha, label=self.names[i] if i in self.looks else None, **look)
+        alpha = 0.22 if len(self.names) <= plotting.N_COLOURS else 0.1
+        named = {"alpha": alpha, "label": self.names[i]} if i in self.looks else {"alpha": 0.0}
+        line = plotting.plot_band(axes, x, estimate, i, **named, **look)
         for edges in (line.sticky_edges.x, line.sticky_edges.y):
             edges.append(0.0)  # no margin beside (0, 0)
         return line
@@ -210,28 +190,3 @@ def _draw_slopes(axes: Axes, rounds: np.ndarray, means: np.ndarray) -> None:
             words, (rounds[-1], line[-1]), xytext=(3, 0), textcoords="offset points", color="0.4", va="center",
             fontsize=matplotlib.rcParams["font.size"] - 2,
         )  # fmt: skip
-
-
-def _plot_points(
-    result: Any, path: Any, quantity: str, estimate: Estimate, bounds: Mapping[str, np.ndarray], heading: str,
-    title: str | None, style: str, ax: Axes | None,
-) -> Axes:  # fmt: skip
-    """Plot the result of one recorded round: a point with its interval for each learner, the best at the top."""
-    best = best_first(np.nan_to_num(estimate.mean[:, 0], nan=np.inf), quantity in LOSS_OF_REWARD)
-    size = (1.0, 0.3 + 0.07 * len(best))
-    with canvas(path, style, ax, size=size) as panels:
-        axes = panels[0, 0]
-        mean, low, high = (getattr(estimate, name)[best, 0] for name in ("mean", "low", "high"))
-        ends = None if np.isnan(low).any() else [mean - low, high - mean]
-        axes.errorbar(mean, range(len(best)), xerr=ends, fmt="o", color=COLOURS[0])
-        for at, i in enumerate(best):
-            if result.learners[i] in bounds:
-                axes.plot(bounds[result.learners[i]], [at], "|", color=COLOURS[3], ms=10)
-        names = [figure_text(result.learners[i], NAME_COLUMNS) for i in best]
-        axes.set_yticks(range(len(best)), names)
-        axes.set_ylim(len(best) - 0.5, -0.5)
-        words = f"{label_of(quantity, result.meta)} after {format_tick(float(result.rounds[0]))} rounds"
-        style_axes(axes, axis_label(words, axes, "x", max(map(len, names))))
-        axes.grid(visible=False, axis="y")
-        set_titles(axes, heading, title, style, ax)
-    return axes

@@ -12,19 +12,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.parts import select_rounds
 from jaxonline.results.quantities import LOSS_OF_REWARD, best_first, default_quantity, label_of
-from jaxonline.results.report.plotting import (
-    COLOURS,
-    N_COLOURS,
-    NAME_COLUMNS,
-    axis_label,
-    canvas,
-    figure_text,
-    is_logarithmic,
-    legend_below,
-    set_log_scale,
-    set_titles,
-    style_axes,
-)
+from jaxonline.results.report import plotting
 from jaxonline.results.report.summary import PULLS, arm_names, check_pulls, count_words
 from jaxonline.results.statistics import estimates
 from jaxonline.results.statistics.intervals import ConfidenceInterval
@@ -37,15 +25,9 @@ REST_COLOUR = "0.8"  # of arms without a colour of their own
 
 
 def plot_final_values(
-    result: Any,
-    path: str | Path | None,
-    quantity: str | None,
-    level: float,
-    interval: ConfidenceInterval | None,
-    title: str | None,
-    style: str,
-    ax: Axes | None,
-) -> Axes:
+    result: Any, path: str | Path | None, quantity: str | None, level: float,
+    interval: ConfidenceInterval | None, title: str | None, style: str, ax: Axes | None,
+) -> Axes:  # fmt: skip
     """Plot the distribution over runs as `Result.plot_final` does."""
     quantity = default_quantity(result, quantity)
     estimates.check_number(result, quantity)
@@ -54,13 +36,13 @@ def plot_final_values(
     order = best_first(np.nan_to_num(estimate.mean, nan=np.inf), quantity in LOSS_OF_REWARD)[:MAX_ROWS]
     runs = [own[np.isfinite(own)] for own in estimates.values(last, quantity)[order, :, 0]]
     mean, low, high = (field[order] for field in (estimate.mean, estimate.low, estimate.high))
-    with canvas(path, style, ax, size=(1.0, 0.35 + 0.13 * len(runs))) as panels:
+    with plotting.canvas(path, style, ax, size=(1.0, 0.35 + 0.13 * len(runs))) as panels:
         axes = panels[0, 0]
         edges, logarithmic = _bins(runs)
         for at, own in enumerate(runs):
             counts = np.histogram(own, edges)[0]
             heights = 0.6 * counts / max(counts.max(), 1)
-            axes.stairs(at - heights, edges, baseline=at, fill=True, color=COLOURS[0], alpha=0.35, lw=0)
+            axes.stairs(at - heights, edges, baseline=at, fill=True, color=plotting.COLOURS[0], alpha=0.35, lw=0)
         boxes = axes.boxplot(
             runs, orientation="horizontal", positions=np.arange(len(runs)) + 0.18, widths=0.14, whis=(TAIL, 100 - TAIL),
             showcaps=False, patch_artist=True, manage_ticks=False, boxprops={"facecolor": "0.35", "lw": 0},
@@ -68,24 +50,26 @@ def plot_final_values(
             flierprops={"marker": "o", "ms": 2.5, "mew": 0, "mfc": "0.35", "alpha": 0.6},
         )  # fmt: skip
         ends = None if np.isnan(low).any() else [mean - low, high - mean]
-        means = axes.errorbar(mean, range(len(runs)), xerr=ends, fmt="D", color=COLOURS[3], capsize=3, zorder=5)
-        names = [figure_text(result.learners[i], NAME_COLUMNS) for i in order]
+        means = axes.errorbar(
+            mean, range(len(runs)), xerr=ends, fmt="D", color=plotting.COLOURS[3], capsize=3, zorder=5
+        )
+        names = [plotting.figure_text(result.learners[i], plotting.NAME_COLUMNS) for i in order]
         axes.set_yticks(range(len(runs)), names)
         axes.set_ylim(len(runs) - 0.55, -0.75)
         axes.tick_params(axis="y", length=0)
         words = f"{label_of(quantity, result.meta)} after {count_words(int(result.rounds[-1]), 'round')}"
-        style_axes(axes, axis_label(words, axes, "x", max(map(len, names))))
+        plotting.style_axes(axes, plotting.axis_label(words, axes, "x", max(map(len, names))))
         axes.grid(visible=False, axis="y")
         if logarithmic:
-            set_log_scale(axes, "x")
+            plotting.set_log_scale(axes, "x")
         else:
             axes.locator_params(axis="x", nbins=5 if style == "paper" else 8)
         legend = f"mean, {100 * level:.6g} % interval", "median and middle half", f"outer {2 * TAIL} % of the runs"
         if ax is None:
-            legend_below(axes, [means, boxes["boxes"][0], boxes["fliers"][0]], legend)
+            plotting.legend_below(axes, [means, boxes["boxes"][0], boxes["fliers"][0]], legend)
         left_out = len(result.learners) - len(runs)
         part = f", the best {MAX_ROWS} of {len(result.learners)} learners" if left_out else ""
-        set_titles(axes, f"distribution over {count_words(len(result.runs), 'run')}{part}", title, style, ax)
+        plotting.set_titles(axes, f"distribution over {count_words(len(result.runs), 'run')}{part}", title, style, ax)
     return axes
 
 
@@ -114,14 +98,9 @@ def _bins(runs: list[np.ndarray]) -> tuple[np.ndarray, bool]:
 
 
 def plot_pulls_over_time(
-    result: Any,
-    path: str | Path | None,
-    learners: Sequence[str] | None,
-    arms: Sequence[str] | None,
-    title: str | None,
-    style: str,
-    ax: Axes | None,
-) -> np.ndarray:
+    result: Any, path: str | Path | None, learners: Sequence[str] | None, arms: Sequence[str] | None,
+    title: str | None, style: str, ax: Axes | None,
+) -> np.ndarray:  # fmt: skip
     """Plot the pulls as `Result.plot_pulls` does."""
     if learners is not None:
         check.sequence("learners", learners, "learner name")
@@ -138,7 +117,7 @@ def plot_pulls_over_time(
     columns = 1 if n_panels == 1 else 2 if paper or n_panels < 5 else 3
     rows = -(-n_panels // columns)
     size = 1.0, (0.55 * rows if paper else 0.52 * max(rows, 1.4)) + 0.1
-    with canvas(path, style, ax, shape=(rows, columns), size=size, sharex=True, sharey=True) as panels:
+    with plotting.canvas(path, style, ax, shape=(rows, columns), size=size, sharex=True, sharey=True) as panels:
         for axes in panels.flat[n_panels:]:
             axes.set_visible(False)
         shown = panels.ravel()[:n_panels]
@@ -149,22 +128,22 @@ def plot_pulls_over_time(
                 axes.stairs(top, edges, baseline=below, fill=True, facecolor=colour, edgecolor="white", lw=0.4)
                 for top, below, colour in zip(tops, np.vstack([0 * tops[:1], tops[:-1]]), colours, strict=True)
             ]
-            style_axes(axes, "round" if i + columns >= n_panels else "")
-            axes.set_title(figure_text(result.learners[i], 60 // columns))
+            plotting.style_axes(axes, "round" if i + columns >= n_panels else "")
+            axes.set_title(plotting.figure_text(result.learners[i], 60 // columns))
             axes.grid(visible=False)
             axes.tick_params(axis="x", labelbottom=i + columns >= n_panels)
             axes.set_xlim(edges[0], edges[-1])
             axes.locator_params(axis="x", nbins=3 if columns > 1 else 6)
-            if is_logarithmic(result.rounds):
-                set_log_scale(axes, "x")
+            if plotting.is_logarithmic(result.rounds):
+                plotting.set_log_scale(axes, "x")
                 axes.set_xlim(max(edges[1] / 2, 0.5), edges[-1])
             axes.set_ylim(0.0, max(1e-9, float(rates.sum(axis=-1).max())))
         for axes in panels[:, 0]:
             axes.set_ylabel("pulls per round")
-        legend_below(shown[0], handles, names, ax)
+        plotting.legend_below(shown[0], handles, names, ax)
         if ax is None and not paper:
             runs = count_words(len(result.runs), "run")
-            words = figure_text(title) if title else f"pulls of arms, mean of {runs}"
+            words = plotting.figure_text(title) if title else f"pulls of arms, mean of {runs}"
             shown[0].figure.suptitle(words, size=matplotlib.rcParams["font.size"])
     return shown
 
@@ -181,11 +160,11 @@ def _merge_rare_arms(
     rates: np.ndarray, widths: np.ndarray, names: list[str]
 ) -> tuple[np.ndarray, list[str], list[str]]:
     """Return rates, names and colours of the stacks: all of few arms, or those with most pulls, and all others."""
-    n_arms, names = rates.shape[-1], [figure_text(name, 24) for name in names]
-    if n_arms <= N_COLOURS:
-        return rates, names, list(COLOURS[:n_arms])
-    most = np.argsort(-np.nansum(rates * widths[:, None], axis=(0, 1)), kind="stable")[: N_COLOURS - 1]
+    n_arms, names = rates.shape[-1], [plotting.figure_text(name, 24) for name in names]
+    if n_arms <= plotting.N_COLOURS:
+        return rates, names, list(plotting.COLOURS[:n_arms])
+    most = np.argsort(-np.nansum(rates * widths[:, None], axis=(0, 1)), kind="stable")[: plotting.N_COLOURS - 1]
     kept = sorted(most.tolist())
     rest = rates.sum(axis=-1, keepdims=True) - rates[..., kept].sum(axis=-1, keepdims=True)
     labels = [*(names[k] for k in kept), f"{n_arms - len(kept)} other arms"]
-    return np.concatenate([rates[..., kept], rest], axis=-1), labels, [*COLOURS[: len(kept)], REST_COLOUR]
+    return np.concatenate([rates[..., kept], rest], axis=-1), labels, [*plotting.COLOURS[: len(kept)], REST_COLOUR]

@@ -1,5 +1,6 @@
 """Figures of a quantity against a parameter: sweeps of a result, and the settings that a search tried."""
 
+import contextlib
 import math
 import re
 from collections.abc import Iterable, Sequence
@@ -14,21 +15,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.parts import select_rounds
 from jaxonline.results.quantities import LOSS_OF_REWARD, default_quantity, label_of
-from jaxonline.results.report.plotting import (
-    COLOURS,
-    N_COLOURS,
-    NAME_COLUMNS,
-    axis_label,
-    canvas,
-    figure_text,
-    format_tick,
-    is_geometric,
-    legend_below,
-    line_looks,
-    set_log_scale,
-    set_titles,
-    style_axes,
-)
+from jaxonline.results.report import plotting
 from jaxonline.results.report.summary import count_words
 from jaxonline.results.report.tables import shorten
 from jaxonline.results.statistics import estimates
@@ -58,7 +45,7 @@ class ParameterAxis:
         numbers = {name: _as_number(value) for name, value in names.items()}
         self.numeric = None not in numbers.values()
         self.places = {name: number if self.numeric else float(at) for at, (name, number) in enumerate(numbers.items())}
-        self.logarithmic = self.numeric and is_geometric(list(self.places.values()))  # type: ignore[arg-type]
+        self.logarithmic = self.numeric and plotting.is_geometric(list(self.places.values()))  # type: ignore[arg-type]
 
     def position(self, value: Any) -> float:
         """Return the position of a value."""
@@ -70,14 +57,14 @@ class ParameterAxis:
         if not self.numeric:
             turned = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"}
             crowded = sum(min(len(name), 16) for name in self.places) > 60
-            names = [figure_text(name, 16) for name in self.places]
+            names = [plotting.figure_text(name, 16) for name in self.places]
             axes.set_xticks(at, names, **(turned if crowded else {}))
             axes.set_xlim(-0.5, len(at) - 0.5)
             return
         if self.logarithmic:
-            set_log_scale(axes, "x")
+            plotting.set_log_scale(axes, "x")
         if self._has_room(at, axes):
-            axes.set_xticks(at, [format_tick(float(f"{place:.6g}")) for place in at])
+            axes.set_xticks(at, [plotting.format_tick(float(f"{place:.6g}")) for place in at])
 
     def _has_room(self, at: Sequence[float], axes: Axes) -> bool:
         """Return whether each value can have a tick with its number."""
@@ -90,13 +77,10 @@ class ParameterAxis:
 
 def _as_number(value: Any) -> float | None:
     """Return a number or the number in a text; None for others."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float | np.number):
-        return None
-    try:
+    with contextlib.suppress(TypeError, ValueError):
         number = float(value)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
+        return None if isinstance(value, bool) or not math.isfinite(number) else number
+    return None
 
 
 class Points(NamedTuple):
@@ -132,16 +116,9 @@ def sweeps_of(learners: Sequence[str]) -> dict[str, dict[str, int]]:
 
 
 def plot_sweeps(
-    result: Any,
-    path: str | Path | None,
-    quantity: str | None,
-    level: float,
-    interval: ConfidenceInterval | None,
-    label: str | None,
-    title: str | None,
-    style: str,
-    ax: Axes | None,
-) -> Axes:
+    result: Any, path: str | Path | None, quantity: str | None, level: float,
+    interval: ConfidenceInterval | None, label: str | None, title: str | None, style: str, ax: Axes | None,
+) -> Axes:  # fmt: skip
     """Plot the sweeps of a result as `Result.plot_sweep` does."""
     parameter = "parameter" if label is None else check.text("label", label)
     quantity = default_quantity(result, quantity)
@@ -159,22 +136,22 @@ def plot_sweeps(
     curves = [_sweep_points(name, members, axis, ends, left_out, reward) for name, members in sweeps.items()]
     inside = {i for members in sweeps.values() for i in members.values()}
     others = [i for i in range(len(result.learners)) if i not in inside]
-    with canvas(path, style, ax) as panels:
+    with plotting.canvas(path, style, ax) as panels:
         axes = panels[0, 0]
         best = "largest mean" if reward else "smallest mean"
         handles, names = _draw(axes, axis, curves, "some runs left out (failed)", best)
         for at, i in enumerate(others):
-            colour = "0.35" if len(others) == 1 else COLOURS[(len(curves) + at) % N_COLOURS]
+            colour = "0.35" if len(others) == 1 else plotting.COLOURS[(len(curves) + at) % plotting.N_COLOURS]
             handles.append(axes.axhline(ends[0, i], color=colour, ls=(0, (4, 2)), zorder=1.5))
-            names.append(figure_text(result.learners[i], NAME_COLUMNS))
+            names.append(plotting.figure_text(result.learners[i], plotting.NAME_COLUMNS))
             if np.isfinite(ends[:, i]).all():
                 axes.axhspan(ends[1, i], ends[2, i], color=colour, alpha=0.15, lw=0)
         words = f"{label_of(quantity, result.meta)} after {_rounds(int(result.rounds[-1]))}"
         _finish(axes, axis, parameter, words, ends)
-        legend_below(axes, handles, names, ax)
+        plotting.legend_below(axes, handles, names, ax)
         heading = f"mean of {count_words(len(result.runs), 'run')}" if len(result.runs) > 1 else "one run"
         heading += f", {100 * level:.6g} % intervals" if np.isfinite(ends[1]).any() else ""
-        set_titles(axes, heading, title, style, ax)
+        plotting.set_titles(axes, heading, title, style, ax)
     return axes
 
 
@@ -211,18 +188,18 @@ def plot_settings(
     chosen = next(i for i, row in enumerate(rows) if row["chosen"])
     curve = Points(f"settings, {runs.max():,} runs", x, ends, runs < runs.max(), chosen)
     few = f"{runs.min():,}" if len(set(runs.tolist())) < 3 else f"{runs.min():,} or more"
-    with canvas(path, style, ax) as panels:
+    with plotting.canvas(path, style, ax) as panels:
         axes = panels[0, 0]
         dropped = f"{few} runs, then dropped"
         handles, names = _draw(axes, axis, [curve], dropped, "chosen", joined=len(varied) == 1)
         failed = x[~np.isfinite(ends[0])]
         if failed.size:
             heights = np.full(failed.size, 0.97)
-            handles += axes.plot(failed, heights, "x", color=COLOURS[3], transform=axes.get_xaxis_transform())
+            handles += axes.plot(failed, heights, "x", color=plotting.COLOURS[3], transform=axes.get_xaxis_transform())
             names.append("some runs failed")
         _finish(axes, axis, name, f"{label_of(tuned.quantity)} after {_rounds(tuned.n_rounds)}", ends)
-        legend_below(axes, handles, names, ax)
-        set_titles(axes, f"{len(rows):,} settings, means with 95 % intervals", title, style, ax)
+        plotting.legend_below(axes, handles, names, ax)
+        plotting.set_titles(axes, f"{len(rows):,} settings, means with 95 % intervals", title, style, ax)
     return axes
 
 
@@ -233,7 +210,7 @@ def _draw(
     size = matplotlib.rcParams["lines.markersize"]
     handles, names = [], []
     extra: dict[str, Any] = {}
-    for curve, look in zip(curves, line_looks(len(curves)), strict=False):
+    for curve, look in zip(curves, plotting.line_looks(len(curves)), strict=False):
         colour, marker = look["color"], look["marker"] or "o"
         known, (mean, low, high) = np.isfinite(curve.ends[0]), curve.ends
         if joined and axis.numeric:
@@ -244,7 +221,7 @@ def _draw(
         full, part = known & ~curve.uncertain, known & curve.uncertain
         points = {"color": colour, "marker": marker, "ls": "none"}
         handles += axes.plot(curve.x[full], mean[full], zorder=3, **points)
-        names.append(figure_text(curve.name, NAME_COLUMNS))
+        names.append(plotting.figure_text(curve.name, plotting.NAME_COLUMNS))
         if part.any():
             extra[uncertain] = axes.plot(curve.x[part], mean[part], mfc="white", zorder=2.5, **points)[0]
         if curve.best is not None:
@@ -256,18 +233,18 @@ def _draw(
 
 def _value(axis: ParameterAxis, place: float) -> str:
     """Return the value at a position of the axis as text."""
-    return f"{place:g}" if axis.numeric else figure_text(shorten(list(axis.places)[int(place)], 20))
+    return f"{place:g}" if axis.numeric else plotting.figure_text(shorten(list(axis.places)[int(place)], 20))
 
 
 def _finish(axes: Axes, axis: ParameterAxis, parameter: str, words: str, ends: np.ndarray) -> None:
     """Set scales, ticks and labels."""
-    style_axes(axes, figure_text(parameter), axis_label(words, axes, "y"))
+    plotting.style_axes(axes, plotting.figure_text(parameter), plotting.axis_label(words, axes, "y"))
     axes.margins(y=0.08)
     axis.set_up(axes)
     means, lows = ends[0][np.isfinite(ends[0])], ends[1][np.isfinite(ends[1])]
     positive = len(means) and means.min() > 0 and (lows > 0).all()
     if positive and means.max() > LOGARITHMIC_FROM * means.min():
-        set_log_scale(axes, "y")
+        plotting.set_log_scale(axes, "y")
 
 
 def _rounds(n: int) -> str:

@@ -103,15 +103,10 @@ def _rows(result: Any, quantity: str, mean: Estimate, queries: Estimate, bounds:
 
 
 def horizon_table(
-    result: Any,
-    quantity: str | None = None,
-    bounds: Mapping[str, float] | None = None,
-    *,
-    level: float = 0.95,
-    interval: ConfidenceInterval | None = None,
-    most: int | None = None,
+    result: Any, quantity: str | None = None, bounds: Mapping[str, float] | None = None, *,
+    level: float = 0.95, interval: ConfidenceInterval | None = None, most: int | None = None,
     for_paper: bool = False,
-) -> Table:
+) -> Table:  # fmt: skip
     r"""Return the table of the `most` best learners after the last round, sorted from the best mean to the worst.
 
     The best mean is the smallest, or the largest of a reward. With `for_paper`, the head of the column names the regret

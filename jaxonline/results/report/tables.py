@@ -63,7 +63,7 @@ def format_measurement(value: float, half: float) -> str:
     if not math.isfinite(value) or math.isnan(half):
         return format_number(value)
     if not math.isfinite(half) or half <= ROUNDING_ERROR * abs(value):
-        return f"{format_number(value)} ± {'0' if half < 1 else '∞'}"
+        return f"{format_number(value)} ± {'0' if math.isfinite(half) else '∞'}"
     power = _power(max(abs(value), half), 2)
     scale, end = (1.0, "") if MIN_POWER <= power < MAX_POWER else (10.0**power, f"e{power:+03d}")
     decimals = max(0, 1 - _power(half / scale, 2))

@@ -1,6 +1,5 @@
 """Estimates from the runs of a `Result`: the numbers of its methods."""
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +11,6 @@ from jaxonline.results.quantities import LOSS_OF_REWARD, REWARD_OF_LOSS, has_rew
 from jaxonline.results.statistics import bands as bands_of_curves
 from jaxonline.results.statistics import means
 from jaxonline.results.statistics.intervals import Anytime, ConfidenceInterval, Estimate, Student, check_interval
-from jaxonline.results.statistics.means import QuantileEstimate, quantile_over_runs
 from jaxonline.results.statistics.ranking import MissingEvents, missing_events
 
 NO_COMPARATOR = (
@@ -132,18 +130,6 @@ def paired_difference(
     between = _interval_at_rounds(result, quantity, interval).of_difference()
     difference = means.mean_over_runs((own - other)[None], level, interval=between)
     return Estimate(*(field[0] for field in difference))
-
-
-def quantiles(result: Any, probabilities: np.ndarray, quantity: str) -> np.ndarray:
-    """See `Result.quantiles`."""
-    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # learners that failed in all runs
-        return np.nanquantile(values(result, quantity), probabilities, axis=1)
-
-
-def quantile_interval(result: Any, probability: float, quantity: str, level: float) -> QuantileEstimate:
-    """See `Result.quantile_interval`."""
-    check_number(result, quantity)
-    return quantile_over_runs(values(result, quantity), probability, level)
 
 
 def growth_exponents(result: Any, first_round: int | None, quantity: str, level: float) -> dict[str, means.Growth]:
