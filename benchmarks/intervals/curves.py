@@ -61,7 +61,7 @@ independent steps at {ROUNDS} rounds. Figures of `Result.plot` show the simultan
 the last round.
 
 {coverage_of_curves().markdown()}
-The simultaneous bands are those of the bootstrap-t interval, or max-t bands if there are at least 100 nearly symmetric
+The simultaneous bands are bootstrap-t bands, or max-t bands if there are at least 100 nearly symmetric
 runs. Bootstrap-t bands of heavily skewed runs miss a little more often than promised. Resamples cannot show an event
 that occurs in no run, so the bands of rare ones and zeros miss often. `Result.bands` warns (`SkewedRunsWarning`) if the
 skewness in some round is above sqrt(runs) / 2, and names the number of runs that is needed. The last column counts such

@@ -381,7 +381,8 @@ class Result:
         A band holds for the whole curve of its learner (`Result.bands`). A result with a single run has no bands. Axes
         are logarithmic if the recorded rounds have logarithmic spacing (`simulate(spacing="log")`). Otherwise, curves
         of sums over rounds start at (0, 0). Up to 21 learners have different colours and dashes; of more learners, the
-        best 7 have colours, and the others are grey. If only one round is recorded, the figure is that of `plot_final`, without bounds.
+        best 7 have colours, and the others are grey. If only one round is recorded, the figure is that of `plot_final`,
+        without bounds.
 
         Names of learners may contain formulas such as `$\epsilon$-greedy`, which the figure shows as formulas.
 

@@ -162,8 +162,8 @@ def test_tables_axes_latex_and_pandas_name_the_regret():
     assert label in result.to_latex()
     assert label in result.to_markdown()
     assert set(result.to_pandas().label) == {label}
-    assert result.plot().axes[0].get_ylabel() == label
-    assert " ".join(result.plot(style="paper").axes[0].get_ylabel().split()) == label
+    assert result.plot().get_ylabel() == label
+    assert " ".join(result.plot(style="paper").get_ylabel().split()) == label
     assert label in repr(result.ranking())
     assert label in repr(jo.results.Standings({"arms": result}))
 

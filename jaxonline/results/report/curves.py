@@ -86,7 +86,7 @@ class Curves:
         self.order = [int(i) for i in best_first(ends, quantity in LOSS_OF_REWARD) if np.isfinite(ends[i])]
         named = range(len(ends)) if len(ends) <= plotting.MAX_DISTINCT else self.order[: plotting.N_COLOURS]
         self.looks = dict(zip(named, plotting.line_looks(len(named)), strict=True))
-        self.names = [plotting.figure_text(name, plotting.NAME_COLUMNS) for name in result.learners]
+        self.names = plotting.figure_names(result.learners)
         self.lines: dict[int, Any] = {}  # by learner, of the last panel
         self.bound: Any = None  # the legend entry of bounds
 

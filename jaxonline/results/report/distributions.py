@@ -53,7 +53,7 @@ def plot_final_values(
         means = axes.errorbar(
             mean, range(len(runs)), xerr=ends, fmt="D", color=plotting.COLOURS[3], capsize=3, zorder=5
         )
-        names = [plotting.figure_text(result.learners[i], plotting.NAME_COLUMNS) for i in order]
+        names = plotting.figure_names([result.learners[i] for i in order])
         axes.set_yticks(range(len(runs)), names)
         axes.set_ylim(len(runs) - 0.55, -0.75)
         axes.tick_params(axis="y", length=0)
@@ -120,7 +120,7 @@ def plot_pulls_over_time(
     with plotting.canvas(path, style, ax, shape=(rows, columns), size=size, sharex=True, sharey=True) as panels:
         for axes in panels.flat[n_panels:]:
             axes.set_visible(False)
-        shown = panels.ravel()[:n_panels]
+        shown, titles = panels.ravel()[:n_panels], plotting.figure_names(result.learners, 60 // columns)
         handles: list[Any] = []
         for i, axes in enumerate(shown):
             tops = np.cumsum(rates[i], axis=1).T
@@ -129,7 +129,7 @@ def plot_pulls_over_time(
                 for top, below, colour in zip(tops, np.vstack([0 * tops[:1], tops[:-1]]), colours, strict=True)
             ]
             plotting.style_axes(axes, "round" if i + columns >= n_panels else "")
-            axes.set_title(plotting.figure_text(result.learners[i], 60 // columns))
+            axes.set_title(titles[i])
             axes.grid(visible=False)
             axes.tick_params(axis="x", labelbottom=i + columns >= n_panels)
             axes.set_xlim(edges[0], edges[-1])
@@ -160,7 +160,7 @@ def _merge_rare_arms(
     rates: np.ndarray, widths: np.ndarray, names: list[str]
 ) -> tuple[np.ndarray, list[str], list[str]]:
     """Return rates, names and colours of the stacks: all of few arms, or those with most pulls, and all others."""
-    n_arms, names = rates.shape[-1], [plotting.figure_text(name, 24) for name in names]
+    n_arms, names = rates.shape[-1], plotting.figure_names(names, 24)
     if n_arms <= plotting.N_COLOURS:
         return rates, names, list(plotting.COLOURS[:n_arms])
     most = np.argsort(-np.nansum(rates * widths[:, None], axis=(0, 1)), kind="stable")[: plotting.N_COLOURS - 1]

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 
-from jaxonline.results.report.plotting import NAME_COLUMNS, STYLES, canvas, figure_text
+from jaxonline.results.report.plotting import STYLES, canvas, figure_names, figure_text
 from jaxonline.results.report.tables import Table
 
 # shades of one colour, so that it also reads in grey
@@ -22,8 +22,8 @@ def plot_ranks(
     """Plot the table of `Standings` as a grid; `shares` has the rank by (learner, game), from 0 to 1 for the last."""
     games = [column.key for column in table.columns[2:]]
     learners = [row["learner"] for row in table.rows]
-    heads = ["\n".join(figure_text(game, NAME_COLUMNS).split()) for game in games]
-    names = [figure_text(name, NAME_COLUMNS) for name in learners]
+    heads = ["\n".join(name.split()) for name in figure_names(games)]
+    names = figure_names(learners)
     grid = np.array([[shares.get((learner, game), np.nan) for game in games] for learner in learners])
     widest = max(len(word) for head in [*heads, "mean rank"] for word in head.split("\n"))
     style_size = STYLES.get(style, STYLES["screen"])

@@ -57,7 +57,7 @@ class ParameterAxis:
         if not self.numeric:
             turned = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"}
             crowded = sum(min(len(name), 16) for name in self.places) > 60
-            names = [plotting.figure_text(name, 16) for name in self.places]
+            names = plotting.figure_names(list(self.places), 16)
             axes.set_xticks(at, names, **(turned if crowded else {}))
             axes.set_xlim(-0.5, len(at) - 0.5)
             return
@@ -140,10 +140,10 @@ def plot_sweeps(
         axes = panels[0, 0]
         best = "largest mean" if reward else "smallest mean"
         handles, names = _draw(axes, axis, curves, "some runs left out (failed)", best)
+        names += plotting.figure_names([result.learners[i] for i in others])
         for at, i in enumerate(others):
             colour = "0.35" if len(others) == 1 else plotting.COLOURS[(len(curves) + at) % plotting.N_COLOURS]
             handles.append(axes.axhline(ends[0, i], color=colour, ls=(0, (4, 2)), zorder=1.5))
-            names.append(plotting.figure_text(result.learners[i], plotting.NAME_COLUMNS))
             if np.isfinite(ends[:, i]).all():
                 axes.axhspan(ends[1, i], ends[2, i], color=colour, alpha=0.15, lw=0)
         words = f"{label_of(quantity, result.meta)} after {_rounds(int(result.rounds[-1]))}"
@@ -208,7 +208,7 @@ def _draw(
 ) -> tuple[list[Any], list[str]]:
     """Draw curves with intervals and rings; return the handles and names of the legend."""
     size = matplotlib.rcParams["lines.markersize"]
-    handles, names = [], []
+    handles, names = [], plotting.figure_names([curve.name for curve in curves])
     extra: dict[str, Any] = {}
     for curve, look in zip(curves, plotting.line_looks(len(curves)), strict=False):
         colour, marker = look["color"], look["marker"] or "o"
@@ -221,7 +221,6 @@ def _draw(
         full, part = known & ~curve.uncertain, known & curve.uncertain
         points = {"color": colour, "marker": marker, "ls": "none"}
         handles += axes.plot(curve.x[full], mean[full], zorder=3, **points)
-        names.append(plotting.figure_text(curve.name, plotting.NAME_COLUMNS))
         if part.any():
             extra[uncertain] = axes.plot(curve.x[part], mean[part], mfc="white", zorder=2.5, **points)[0]
         if curve.best is not None:

@@ -121,6 +121,18 @@ def figure_text(words: str, most: int = 1000) -> str:
     return words.replace("$", r"\$")
 
 
+def figure_names(names: Sequence[str], most: int = NAME_COLUMNS) -> list[str]:
+    """Return names for Matplotlib, shortened to `most` characters; equal short names get numbers at the end.
+
+    Example:
+        >>> figure_names(["gradient descent[0.125]", "gradient ascent[0.125]", "a"], 12)
+        ['gradie….125] (1)', 'gradie….125] (2)', 'a']
+    """
+    short = [shorten(name, most) for name in names]
+    numbers = [f" ({short[: i + 1].count(name)})" if short.count(name) > 1 else "" for i, name in enumerate(short)]
+    return [figure_text(name + number) for name, number in zip(short, numbers, strict=True)]
+
+
 def axis_label(words: str, axes: Axes, axis: str, beside: int = 0) -> str:
     """Return the label of the axis "x" or "y", wrapped to lines that fit beside the axes.
 

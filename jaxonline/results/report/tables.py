@@ -7,6 +7,7 @@ import html
 import io
 import json
 import math
+import re
 import textwrap
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from jaxonline.parameters.errors import to_one_line
+from jaxonline.parameters.errors import replace_controls, to_one_line
 
 if TYPE_CHECKING:
     import pandas
@@ -292,6 +293,7 @@ class Table:
         place = {"position_float": "centering", "caption": _escape_latex(self.title)} if floating else {}
         kinds = "".join("r" if column.numeric else "l" for column in self.shown)
         words = self._styler("latex-math").to_latex(hrules=True, convert_css=True, column_format=kinds, **place)
+        words = re.sub(r"^(?=[*\[])", "{}", words, flags=re.MULTILINE)  # else an option of the command before
         return words.replace("±", r"$\pm$").replace("∞", r"$\infty$")
 
     def html(self) -> str:
@@ -317,12 +319,16 @@ class Table:
         from rich import table, text
 
         printed = table.Table(
-            title=text.Text(title, "table.title") if title else None, title_justify="left",
-            caption=text.Text(caption, "table.caption") if caption else None, caption_justify="left", **frame,
+            title=text.Text(to_one_line(title), "table.title") if title else None, title_justify="left",
+            caption=text.Text(to_one_line(caption), "table.caption") if caption else None, caption_justify="left",
+            **frame,
         )  # fmt: skip
         for column in self.shown:
-            justify = "right" if column.numeric else "left"
-            printed.add_column(text.Text(column.head or column.key), justify=justify, no_wrap=column.numeric)
+            head, justify = (
+                text.Text(replace_controls(column.head or column.key)),
+                "right" if column.numeric else "left",
+            )
+            printed.add_column(head, justify=justify, no_wrap=column.numeric)
         for i, line in enumerate(self._cells()):
             if self.group and i and self.rows[i].get(self.group) != self.rows[i - 1].get(self.group):
                 printed.add_section()
@@ -330,7 +336,7 @@ class Table:
         return printed
 
     def _heads(self, escaped: Callable[[str], str] = str) -> list[str]:
-        return [escaped(column.head.replace("\n", " ") or column.key) for column in self.shown]
+        return [escaped(to_one_line(column.head) or column.key) for column in self.shown]
 
     def _cells(self, escaped: Callable[[str], str] = str) -> list[list[tuple[str, bool]]]:
         """Return for each row the texts of its cells, and which cells are bold."""
