@@ -20,8 +20,9 @@ DISTRIBUTIONS = {
     "1 with probability 0.2, else 0": bernoulli(0.2),
 }
 INTERVALS = {
-    "student": jo.intervals.Student(), "skew-corrected": jo.intervals.SkewCorrected(), "anytime": jo.intervals.Anytime(),
-    "bounded": jo.intervals.Bounded(0.0, 1.0), "betting": jo.intervals.Betting(0.0, 1.0),
+    "student": jo.intervals.Student(), "skew-corrected": jo.intervals.SkewCorrected(),
+    "anytime": jo.intervals.Anytime(), "bounded": jo.intervals.Bounded(0.0, 1.0),
+    "betting": jo.intervals.Betting(0.0, 1.0),
 }  # fmt: skip
 
 

@@ -103,7 +103,7 @@ def test_ranks_handle_ties_failures_and_gaps():
     text = repr(table)
     assert re.search(r"^a +1.75 +2.5 b +1 a\* +–$", text, re.MULTILINE)
     assert re.search(r"^b +2.00 +1 a +4\* +1 a$", text, re.MULTILINE)
-    assert "a does not play short: it has other moves." in text
+    assert "a does not play short: it has other moves." in text.replace("\n", " ")
     assert "b in failed: 30 of 30 runs" in text.replace("\n", " ")
     with pytest.raises(ValueError, match=r"learners: .*got 'a'"):
         table.differ("short", "a", "b")
@@ -186,7 +186,7 @@ def test_betting_tests_have_the_given_limits(played):
     """The limits of the regret of a round with losses in [0, 1] are -1 and 1."""
     interval = jo.intervals.Betting(-1.0, 1.0)
     betting = jo.benchmark(BANDITS, LEARNERS, **SIZES, key=3, interval=interval)
-    wanted = Standings(played.results, interval=dict.fromkeys(BANDITS, interval))
+    wanted = Standings(played.results, interval=interval)
     for game in BANDITS:
         np.testing.assert_array_equal(betting.p_values[game], wanted.p_values[game])
         np.testing.assert_array_equal(betting.estimates[game].high, wanted.estimates[game].high)

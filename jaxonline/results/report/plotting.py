@@ -141,7 +141,7 @@ def axis_label(words: str, axes: Axes, axis: str, beside: int = 0) -> str:
     box = axes.get_position()
     width, height = axes.get_figure(root=True).get_size_inches()  # type: ignore[union-attr]
     inches = width * box.width if axis == "x" else height * box.height
-    columns = inches * 72 / (0.46 * matplotlib.rcParams["font.size"]) - beside / 2
+    columns = inches * 72 / (0.5 * matplotlib.rcParams["font.size"]) - beside / 2
     return textwrap.fill(figure_text(words), max(16, int(columns)), break_long_words=False)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxonline.bounds.regret_bound import unmet_assumptions, with_assumptions
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import SkewedRunsWarning, to_one_line
+from jaxonline.parameters.errors import ArgumentError, SkewedRunsWarning, to_one_line
 from jaxonline.results.parts import select_rounds
 from jaxonline.results.quantities import (
     REWARD_OF_LOSS,
@@ -208,7 +208,8 @@ def result_html(result: Any) -> str:
     more = len(result.learners) - MAX_NOTEBOOK_LEARNERS
     rest = [f"... and {more:,} more"] if more > 0 else []
     lines = "".join(f"<p>{html.escape(line)}</p>" for line in [*rest, *notes(result.meta)])
-    about = "\n".join(f"{name}: {value}" for name, value in result.meta.items() if value not in (None, "", []))
+    shown = {name: value for name, value in result.meta.items() if name != "methods" and value not in (None, "", [])}
+    about = "\n".join(f"{name}: {value}" for name, value in shown.items())
     details = f"<details><summary>How it was made</summary><pre>{html.escape(about)}</pre></details>" if about else ""
     return f"{horizon_table(result, most=MAX_NOTEBOOK_LEARNERS)._repr_html_()}{lines}{details}"
 

@@ -323,13 +323,12 @@ class Table:
             caption=text.Text(to_one_line(caption), "table.caption") if caption else None, caption_justify="left",
             **frame,
         )  # fmt: skip
-        for column in self.shown:
-            head, justify = (
-                text.Text(replace_controls(column.head or column.key)),
-                "right" if column.numeric else "left",
-            )
-            printed.add_column(head, justify=justify, no_wrap=column.numeric)
-        for i, line in enumerate(self._cells()):
+        lines = self._cells()
+        for column, cells in zip(self.shown, zip(*lines, strict=True), strict=False):
+            whole = column.numeric or max(len(cell) for cell, _ in cells) < 16
+            head, justify = replace_controls(column.head or column.key), "right" if column.numeric else "left"
+            printed.add_column(text.Text(head), justify=justify, no_wrap=whole)  # type: ignore[arg-type]
+        for i, line in enumerate(lines):
             if self.group and i and self.rows[i].get(self.group) != self.rows[i - 1].get(self.group):
                 printed.add_section()
             printed.add_row(*(text.Text(cell) for cell, _ in line))

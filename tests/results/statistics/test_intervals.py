@@ -79,7 +79,7 @@ def test_all_methods_take_an_interval(interval):
     band = one.bands(Q, interval=interval)
     assert band.low[0, -1] <= low
     assert band.high[0, -1] >= high
-    drawn = one.plot(quantity=Q, interval=interval).axes[0].collections[0].get_paths()[0].vertices
+    drawn = one.plot(quantity=Q, interval=interval).collections[0].get_paths()[0].vertices
     assert np.isclose(drawn[:, 1], band.high[0, -1]).any()
     own = dataclasses.replace(one, interval=interval)
     np.testing.assert_array_equal(own.mean(Q).high, one.mean(Q, interval=interval).high)
