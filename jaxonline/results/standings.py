@@ -280,7 +280,7 @@ class Standings(Printed):
             >>> [text.get_text() for text in axes.texts][:3]
             ['1 a', '1 a', '1.00']
         """
-        from jaxonline.results.report.grids import plot_ranks
+        from jaxonline.results.report.distributions import plot_ranks
 
         played = {game: len(result.learners) for game, result in self.results.items()}
         shares = {

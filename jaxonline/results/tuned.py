@@ -198,11 +198,11 @@ def at_edge(settings: Sequence[Setting], chosen: int) -> tuple[str, ...]:
 
 def describe_edge(settings: Sequence[Setting], chosen: int) -> str:
     """Return a sentence that names the parameters whose chosen number is the smallest or largest that was tried."""
-    ends = []
-    for name, tried in _numeric_values(settings):
-        value = settings[chosen][name]
-        if value in (min(tried), max(tried)):
-            ends.append(f"{name} = {value:g} is the {'smallest' if value == min(tried) else 'largest'}")
+    tried, choice = dict(_numeric_values(settings)), settings[chosen]
+    ends = [
+        f"{name} = {choice[name]:g} is the {'smallest' if choice[name] == min(tried[name]) else 'largest'}"
+        for name in at_edge(settings, chosen)
+    ]
     return f"{' and '.join(ends)} that was tried, so that a better one may lie beyond"
 
 

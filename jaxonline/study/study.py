@@ -22,7 +22,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, did_you_mean
 from jaxonline.parameters.signatures import Limits
 from jaxonline.results import Result
-from jaxonline.results.report.tables import Table, strict_json
+from jaxonline.results.report.tables import Table, html_page, strict_json
 from jaxonline.simulation import simulate
 from jaxonline.simulation.blocks import check_mesh
 from jaxonline.simulation.cluster import Cluster
@@ -141,7 +141,7 @@ class Report:
         results: results of simulations by name.
         numbers: numbers for JSON; by default the tables.
         shown: the tables to print; all by default.
-        page: other arguments of `results.report.page.html_page`: the configuration.
+        page: other arguments of `results.report.tables.html_page`: the configuration.
 
     Example:
         >>> import sys, tempfile
@@ -241,8 +241,6 @@ class Report:
         return list(self.tables.values()) if self.shown is None else self.shown
 
     def _page(self, title: str, figures: Mapping[str, bytes]) -> str:
-        from jaxonline.results.report.page import html_page
-
         tables = self._for_people()
         title = title or next((table.title for table in tables if table.title), "Report")
         return html_page(title, sentences=self.sentences, tables=tables, figures=figures, **self.page)

@@ -1,12 +1,14 @@
-"""Figures of the runs behind the means: values of all runs at the horizon, and pulls of arms."""
+"""Figures of distributions: values of all runs at the horizon, pulls of arms over time, and ranks in games."""
 
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
 
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
@@ -14,6 +16,7 @@ from jaxonline.results.parts import select_rounds
 from jaxonline.results.quantities import LOSS_OF_REWARD, best_first, default_quantity, label_of
 from jaxonline.results.report import plotting
 from jaxonline.results.report.summary import PULLS, arm_names, check_pulls, count_words
+from jaxonline.results.report.tables import Table
 from jaxonline.results.statistics import estimates
 from jaxonline.results.statistics.intervals import ConfidenceInterval
 
@@ -22,6 +25,7 @@ MIN_BINS, MAX_BINS = 12, 90
 TAIL = 5  # per cent of the runs on either side that are drawn as single points
 HEAVY_TAIL = 30.0  # the largest value, as a multiple of the median, from which the axis is logarithmic
 REST_COLOUR = "0.8"  # of arms without a colour of their own
+SHADES = LinearSegmentedColormap.from_list("ranks", ["#0072B2", "#DCE9F3"])  # of one colour, which read in grey
 
 
 def plot_final_values(
@@ -49,7 +53,7 @@ def plot_final_values(
             medianprops={"color": "white", "lw": 1.2}, whiskerprops={"color": "0.35", "lw": 0.9},
             flierprops={"marker": "o", "ms": 2.5, "mew": 0, "mfc": "0.35", "alpha": 0.6},
         )  # fmt: skip
-        ends = None if np.isnan(low).any() else [mean - low, high - mean]
+        ends = np.where(np.isfinite(low + high), [mean - low, high - mean], np.nan)
         means = axes.errorbar(
             mean, range(len(runs)), xerr=ends, fmt="D", color=plotting.COLOURS[3], capsize=3, zorder=5
         )
@@ -168,3 +172,46 @@ def _merge_rare_arms(
     rest = rates.sum(axis=-1, keepdims=True) - rates[..., kept].sum(axis=-1, keepdims=True)
     labels = [*(names[k] for k in kept), f"{n_arms - len(kept)} other arms"]
     return np.concatenate([rates[..., kept], rest], axis=-1), labels, [*plotting.COLOURS[: len(kept)], REST_COLOUR]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Ranks in games
+
+
+def plot_ranks(
+    table: Table, shares: Mapping[tuple[str, str], float], path: str | Path | None, title: str | None, style: str,
+    ax: Axes | None,
+) -> Axes:  # fmt: skip
+    """Plot the table of `Standings` as a grid; `shares` has the rank by (learner, game), from 0 to 1 for the last."""
+    games = [column.key for column in table.columns[2:]]
+    learners = [row["learner"] for row in table.rows]
+    heads = ["\n".join(name.split()) for name in plotting.figure_names(games)]
+    names = plotting.figure_names(learners)
+    grid = np.array([[shares.get((learner, game), np.nan) for game in games] for learner in learners])
+    widest = max(len(word) for head in [*heads, "mean rank"] for word in head.split("\n"))
+    style_size = plotting.STYLES.get(style, plotting.STYLES["screen"])
+    em = style_size["font.size"] / 72  # inches
+    width = 0.6 * em * max(map(len, names)) + (0.6 * em * max(widest, 5) + 0.4 * em) * (len(games) + 1)
+    height = 2.2 * em * len(names) + 1.3 * em * (max(head.count("\n") for head in heads) + 3)
+    size = width / style_size["figure.figsize"][0], height / style_size["figure.figsize"][1]
+    with plotting.canvas(path, style, ax, size=size) as panels:
+        axes = panels[0, 0]
+        axes.imshow(np.ma.masked_invalid(grid), cmap=SHADES, vmin=0, vmax=1, aspect="auto")
+        for y, row in enumerate(table.rows):
+            for x, game in enumerate(games):
+                ink = "white" if grid[y, x] < 0.4 else "black"
+                axes.text(x, y, row[game], color=ink, ha="center", va="center")
+            axes.text(len(games) + 0.1, y, f"{row['mean_rank']:.2f}", ha="center", va="center")
+        axes.set_xlim(-0.5, len(games) + 0.6)
+        axes.set_xticks([*range(len(games)), len(games) + 0.1], [*heads, "mean\nrank"])
+        axes.set_yticks(range(len(names)), names)
+        axes.set_xticks(np.arange(len(games) + 1) - 0.5, minor=True)
+        axes.set_yticks(np.arange(len(names) + 1) - 0.5, minor=True)
+        axes.grid(visible=False)
+        axes.grid(which="minor", color="white", lw=2, alpha=1)
+        axes.tick_params(which="both", length=0, labeltop=True, labelbottom=False)
+        axes.spines[:].set_visible(False)
+        words = title or ("" if style == "paper" or ax is not None else table.title)
+        if words:
+            axes.set_title(textwrap.fill(plotting.figure_text(words), max(12, int(width / (0.55 * em)))))
+    return axes

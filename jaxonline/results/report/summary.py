@@ -166,41 +166,26 @@ def result_text(result: Any) -> str:
 
 
 def notes(meta: Mapping[str, Any]) -> list[str]:
-    """Return what a reader of the means must know about how the study stopped, and about its environment.
+    """Return what a reader of the means must know: how the study stopped, and whether its environment reacts.
 
     Example:
         >>> notes({"precision": {"biased_mean": True, "runs": 300, "unseen_probability": 0.01}})[1]
         'events with a probability below 0.01 per run may be missing from the mean and its interval'
-    """
-    return [*precision_notes(meta.get("precision")), *decision_notes(meta.get("decisions")),
-            *([REACTING] if meta.get("oblivious") is False else [])]  # fmt: skip
-
-
-def precision_notes(precision: Any) -> list[str]:
-    """Return what the runs of a study that stopped by `Precision` cannot show."""
-    if not isinstance(precision, Mapping):
-        return []
-    biased = f"stopped after {precision['runs']:,} runs by looking at the runs, so the mean is biased"
-    lines = [biased] if precision.get("biased_mean") else []
-    unseen = precision.get("unseen_probability")
-    if unseen is not None:
-        lines += [f"events with a probability below {unseen:.2g} per run may be missing from the mean and its interval"]
-    return lines
-
-
-def decision_notes(decisions: Any) -> list[str]:
-    """Return the outcome of `UntilDecided`.
-
-    Example:
-        >>> pairs = [["a", "b", "better", 128, -1.0, -2.0, -0.1]]
-        >>> decision_notes({"complete": True, "runs": 128, "saved": 872, "pairs": pairs})
+        >>> notes({"decisions": {"complete": True, "runs": 128, "saved": 872, "pairs": []}})
         ['decided all pairs in 128 of at most 1,000 runs, so means are biased: see result.decisions']
     """
-    if not isinstance(decisions, Mapping) or "pairs" not in decisions:
-        return []
-    runs, most = decisions["runs"], decisions["runs"] + decisions["saved"]
-    outcome = "decided all pairs" if decisions["complete"] else "left some pairs undecided"
-    return [f"{outcome} in {runs:,} of at most {most:,} runs, so means are biased: see result.decisions"]
+    lines, precision, decisions = [], meta.get("precision") or {}, meta.get("decisions") or {}
+    if precision.get("biased_mean"):
+        lines.append(f"stopped after {precision['runs']:,} runs by looking at the runs, so the mean is biased")
+    if (unseen := precision.get("unseen_probability")) is not None:
+        lines.append(
+            f"events with a probability below {unseen:.2g} per run may be missing from the mean and its interval"
+        )
+    if "pairs" in decisions:
+        runs, most = decisions["runs"], decisions["runs"] + decisions["saved"]
+        outcome = "decided all pairs" if decisions["complete"] else "left some pairs undecided"
+        lines.append(f"{outcome} in {runs:,} of at most {most:,} runs, so means are biased: see result.decisions")
+    return [*lines, REACTING] if meta.get("oblivious") is False else lines
 
 
 def result_html(result: Any) -> str:

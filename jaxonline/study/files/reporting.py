@@ -9,7 +9,7 @@ import numpy as np
 from jaxonline.learners import Constant, InverseSqrt
 from jaxonline.results import Result
 from jaxonline.results.quantities import default_quantity, label_of
-from jaxonline.results.report.summary import precision_notes
+from jaxonline.results.report.summary import notes
 from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, REGRET_COLUMNS, Interval, Number, Table, Text
 from jaxonline.results.statistics.estimates import learners_with_skewed_runs
 from jaxonline.results.tuned import Tuned
@@ -64,7 +64,7 @@ def build_report(
     if isinstance(reached, Mapping):
         word = "reached" if reached.get("reached") else "not reached"
         sentences.append(f"The requested precision was {word} with {reached.get('runs'):,} runs.")
-        sentences += [f"{note[0].upper()}{note[1:]}." for note in precision_notes(reached)]
+        sentences += [f"{note[0].upper()}{note[1:]}." for note in notes({"precision": reached})]
 
     tables = {"table": table}
     if "pairs" in result.meta.get("decisions", {}):  # otherwise the study is unfinished

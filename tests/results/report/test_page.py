@@ -6,8 +6,7 @@ import pytest
 from made_results import NASTY, Tags, made_result
 from matplotlib.figure import Figure
 
-from jaxonline.results.report.page import html_page
-from jaxonline.results.report.tables import Interval, Table, Text
+from jaxonline.results.report.tables import Interval, Table, Text, html_page
 from jaxonline.study import Report
 
 PNG = b"\x89PNG of a figure"
