@@ -192,7 +192,7 @@ class Report:
 
     def html(self, title: str = "") -> str:
         """Return the report as one HTML page."""
-        return self._page(title, {name: _png(draw()) for name, draw in self.figures.items()})
+        return self._page(title, {name: draw_png(draw) for name, draw in self.figures.items()})
 
     def latex(self) -> str:
         r"""Return the printed tables as LaTeX, which requires the package booktabs.
@@ -229,7 +229,7 @@ class Report:
             write_text(path, text)
         saved = [result.save(folder / f"{file_name(name)}.zarr") for name, result in self.results.items()]
         write_checksums(folder, [*paths, *(path / DOCUMENT for path in saved)])
-        figures = {name: _png(draw()) for name, draw in self.figures.items()}
+        figures = {name: draw_png(draw) for name, draw in self.figures.items()}
         for name, image in figures.items():
             paths.append(folder / f"{name}.png")
             with output_file(paths[-1]) as path:
@@ -246,11 +246,11 @@ class Report:
         return html_page(title, sentences=self.sentences, tables=tables, figures=figures, **self.page)
 
 
-def _png(drawn: "Figure | Axes") -> bytes:
-    """Return a figure, or the figure of axes, as PNG, and close it."""
+def draw_png(draw: Callable[[], "Figure | Axes"]) -> bytes:
+    """Return the figure of a report as PNG, and close it."""
     from matplotlib import pyplot
 
-    image, figure = io.BytesIO(), drawn.get_figure(root=True)
+    image, figure = io.BytesIO(), draw().get_figure(root=True)
     figure.savefig(image, format="png", dpi=150)  # type: ignore[union-attr]
     pyplot.close(figure)
     return image.getvalue()

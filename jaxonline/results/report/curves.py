@@ -115,7 +115,7 @@ class Curves:
         plotting.style_axes(axes, "round", plotting.axis_label(label_of(self.quantity, self.result.meta), axes, "y"))
 
     def _draw_curve(self, axes: Axes, x: np.ndarray, estimate: Estimate, i: int) -> Any:
-        look = dict(self.looks.get(i, {"color": "0.7", "linewidth": 0.6, "zorder": 1.5}))
+        look = dict(self.looks.get(i, {"color": "0.7", "linewidth": 1.0, "zorder": 1.5}))
         if not np.isfinite(estimate.mean[i]).any():
             look.pop("markevery", None)  # Matplotlib cannot place markers on a line without a point
         alpha = 0.22 if len(self.names) <= plotting.N_COLOURS else 0.1

@@ -42,7 +42,7 @@ def plot_final_values(
     mean, low, high = (field[order] for field in (estimate.mean, estimate.low, estimate.high))
     with plotting.canvas(path, style, ax, size=(1.0, 0.35 + 0.13 * len(runs))) as panels:
         axes = panels[0, 0]
-        edges, logarithmic = _bins(runs)
+        edges, logarithmic, size = *_bins(runs), matplotlib.rcParams["lines.markersize"]
         for at, own in enumerate(runs):
             counts = np.histogram(own, edges)[0]
             heights = 0.6 * counts / max(counts.max(), 1)
@@ -51,7 +51,7 @@ def plot_final_values(
             runs, orientation="horizontal", positions=np.arange(len(runs)) + 0.18, widths=0.14, whis=(TAIL, 100 - TAIL),
             showcaps=False, patch_artist=True, manage_ticks=False, boxprops={"facecolor": "0.35", "lw": 0},
             medianprops={"color": "white", "lw": 1.2}, whiskerprops={"color": "0.35", "lw": 0.9},
-            flierprops={"marker": "o", "ms": 2.5, "mew": 0, "mfc": "0.35", "alpha": 0.6},
+            flierprops={"marker": "o", "ms": size / 2, "mew": 0, "mfc": "0.35", "alpha": 0.6},
         )  # fmt: skip
         ends = np.where(np.isfinite(low + high), [mean - low, high - mean], np.nan)
         means = axes.errorbar(
@@ -199,7 +199,7 @@ def plot_ranks(
         axes.imshow(np.ma.masked_invalid(grid), cmap=SHADES, vmin=0, vmax=1, aspect="auto")
         for y, row in enumerate(table.rows):
             for x, game in enumerate(games):
-                ink = "white" if grid[y, x] < 0.4 else "black"
+                ink = "white" if grid[y, x] < 0.3 else "black"
                 axes.text(x, y, row[game], color=ink, ha="center", va="center")
             axes.text(len(games) + 0.1, y, f"{row['mean_rank']:.2f}", ha="center", va="center")
         axes.set_xlim(-0.5, len(games) + 0.6)
@@ -211,7 +211,9 @@ def plot_ranks(
         axes.grid(which="minor", color="white", lw=2, alpha=1)
         axes.tick_params(which="both", length=0, labeltop=True, labelbottom=False)
         axes.spines[:].set_visible(False)
-        words = title or ("" if style == "paper" or ax is not None else table.title)
-        if words:
-            axes.set_title(textwrap.fill(plotting.figure_text(words), max(12, int(width / (0.55 * em)))))
+        if ax is None and (title or style != "paper"):
+            words = textwrap.fill(plotting.figure_text(title or table.title), max(12, int(width / (0.55 * em))))
+            axes.figure.suptitle(words, size=matplotlib.rcParams["font.size"])
+        elif title:
+            axes.set_title(plotting.figure_text(title))
     return axes
