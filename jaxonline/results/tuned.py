@@ -131,9 +131,18 @@ class Tuned(Printed, Generic[TunedLearner]):
             Number("rung", form="{:d}"), Number("runs", form="{:,d}"),
             Interval(self.quantity, f"{label_of(self.quantity)}\n(95 %)"), Count("failed"),
         )  # fmt: skip
-        few, more = ordered[:MAX_PRINTED_SETTINGS], len(ordered) - MAX_PRINTED_SETTINGS
-        caption = f"and {more:,} more settings; " if more > 0 else ""
-        return Table(self._title, few, columns, caption=f"{caption}{self._cost}{self._edge}")
+        settings, rounds = count_words(len(self.settings), "setting"), count_words(self.n_rounds, "round")
+        title = f"Tuned: {format_setting(self.choice)}, of {settings}, by the {label_of(self.quantity)} after {rounds}"
+        part = f", {format_number(100 * self.share, 2)} % of what all runs of all settings take"
+        caption = f"cost: {self.rounds:,} rounds{part if self.share < 1.0 else ''}; {format_number(self.seconds, 2)} s"
+        edge = f"; {describe_edge(self.settings, self.chosen)}" if self.at_edge else ""
+        return Table(title, ordered, columns, caption=caption + edge)
+
+    @property
+    def _printed(self) -> Table:
+        table, more = self.table, len(self.settings) - MAX_PRINTED_SETTINGS
+        caption = f"... and {more:,} more settings; {table.caption}" if more > 0 else table.caption
+        return dataclasses.replace(table, rows=table.rows[:MAX_PRINTED_SETTINGS], caption=caption)
 
     def to_pandas(self) -> "pandas.DataFrame":
         """Return the list `rows()` as a DataFrame."""
@@ -167,21 +176,6 @@ class Tuned(Printed, Generic[TunedLearner]):
         from jaxonline.results.report.parameters import plot_settings
 
         return plot_settings(self, path, parameter, title, style, ax)
-
-    @property
-    def _title(self) -> str:
-        settings, rounds = count_words(len(self.settings), "setting"), count_words(self.n_rounds, "round")
-        return f"Tuned: {format_setting(self.choice)}, of {settings}, by the {label_of(self.quantity)} after {rounds}"
-
-    @property
-    def _cost(self) -> str:
-        part = f", {format_number(100 * self.share, 2)} % of what all runs of all settings take"
-        cost = f"cost: {self.rounds:,} rounds{part if self.share < 1.0 else ''}"
-        return f"{cost}; {format_number(self.seconds, 2)} s"
-
-    @property
-    def _edge(self) -> str:
-        return f"; {describe_edge(self.settings, self.chosen)}" if self.at_edge else ""
 
 
 def at_edge(settings: Sequence[Setting], chosen: int) -> tuple[str, ...]:

@@ -17,7 +17,6 @@ from jaxonline.results.parts import select_rounds
 from jaxonline.results.quantities import LOSS_OF_REWARD, default_quantity, label_of
 from jaxonline.results.report import plotting
 from jaxonline.results.report.summary import count_words
-from jaxonline.results.report.tables import shorten
 from jaxonline.results.statistics import estimates
 from jaxonline.results.statistics.intervals import ConfidenceInterval
 
@@ -146,7 +145,7 @@ def plot_sweeps(
             handles.append(axes.axhline(ends[0, i], color=colour, ls=(0, (4, 2)), zorder=1.5))
             if np.isfinite(ends[:, i]).all():
                 axes.axhspan(ends[1, i], ends[2, i], color=colour, alpha=0.15, lw=0)
-        words = f"{label_of(quantity, result.meta)} after {_rounds(int(result.rounds[-1]))}"
+        words = f"{label_of(quantity, result.meta)} after {count_words(int(result.rounds[-1]), 'round')}"
         _finish(axes, axis, parameter, words, ends)
         plotting.legend_below(axes, handles, names, ax)
         heading = f"mean of {count_words(len(result.runs), 'run')}" if len(result.runs) > 1 else "one run"
@@ -197,7 +196,7 @@ def plot_settings(
             heights = np.full(failed.size, 0.97)
             handles += axes.plot(failed, heights, "x", color=plotting.COLOURS[3], transform=axes.get_xaxis_transform())
             names.append("some runs failed")
-        _finish(axes, axis, name, f"{label_of(tuned.quantity)} after {_rounds(tuned.n_rounds)}", ends)
+        _finish(axes, axis, name, f"{label_of(tuned.quantity)} after {count_words(tuned.n_rounds, 'round')}", ends)
         plotting.legend_below(axes, handles, names, ax)
         plotting.set_titles(axes, f"{len(rows):,} settings, means with 95 % intervals", title, style, ax)
     return axes
@@ -225,14 +224,10 @@ def _draw(
             extra[uncertain] = axes.plot(curve.x[part], mean[part], mfc="white", zorder=2.5, **points)[0]
         if curve.best is not None:
             at = [curve.x[curve.best]], [mean[curve.best]]
-            words = f"{best}: {_value(axis, curve.x[curve.best])}" if len(curves) == 1 else best
+            name = next(name for name, place in axis.places.items() if place == curve.x[curve.best])
+            words = f"{best}: {plotting.figure_text(name, 20)}" if len(curves) == 1 else best
             extra[words] = axes.plot(*at, "o", ms=2.4 * size, mfc="none", mec="0.15", zorder=4)[0]
     return [*handles, *extra.values()], [*names, *extra]
-
-
-def _value(axis: ParameterAxis, place: float) -> str:
-    """Return the value at a position of the axis as text."""
-    return f"{place:g}" if axis.numeric else plotting.figure_text(shorten(list(axis.places)[int(place)], 20))
 
 
 def _finish(axes: Axes, axis: ParameterAxis, parameter: str, words: str, ends: np.ndarray) -> None:
@@ -244,7 +239,3 @@ def _finish(axes: Axes, axis: ParameterAxis, parameter: str, words: str, ends: n
     positive = len(means) and means.min() > 0 and (lows > 0).all()
     if positive and means.max() > LOGARITHMIC_FROM * means.min():
         plotting.set_log_scale(axes, "y")
-
-
-def _rounds(n: int) -> str:
-    return count_words(n, "round")

@@ -208,11 +208,15 @@ class Printed:
 
     table: Any
 
+    @property
+    def _printed(self) -> "Table":
+        return self.table
+
     def __repr__(self) -> str:
-        return repr(self.table)
+        return repr(self._printed)
 
     def _repr_html_(self) -> str:
-        return self.table._repr_html_()
+        return self._printed._repr_html_()
 
 
 @dataclass(frozen=True, repr=False)

@@ -8,7 +8,7 @@ together with probability `level`.
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -20,17 +20,6 @@ UNDECIDED, BETTER, WORSE, SIMILAR = range(4)
 DECISIONS = ("undecided", "better", "worse", "no difference that matters")  # in the same order
 # An asymptotic interval decides nothing as long as skewness / sqrt(runs) is larger: docs/intervals.md has error rates.
 MAX_SKEWNESS_RATIO = 0.1
-
-
-class DecisionRule(Protocol):
-    """When a pair is decided; see `jo.UntilDecided`."""
-
-    @property
-    def margin(self) -> float: ...
-    @property
-    def level(self) -> float: ...
-    @property
-    def least_runs(self) -> int: ...
 
 
 class Decision(NamedTuple):
@@ -87,15 +76,16 @@ class PairStates(NamedTuple):
 def look(
     states: PairStates,
     differences: Float[np.ndarray, "P R"],
-    rule: DecisionRule,
+    rule: Any,
     between: ConfidenceInterval,
     together: int,
     is_deterministic: Callable[[], bool] = lambda: False,
 ) -> PairStates:
     """Return the states after a look at the differences in the first R runs; decided pairs stay as they are.
 
-    `between` is the kind of interval of the differences, and `together` is the number of pairs whose decisions must all
-    be correct with probability `rule.level`. `is_deterministic` says whether all runs of the game are equal.
+    `rule` has the attributes `margin`, `level` and `least_runs` of `jo.UntilDecided`. `between` is the kind of interval
+    of the differences, and `together` is the number of pairs whose decisions must all be correct with probability
+    `rule.level`. `is_deterministic` says whether all runs of the game are equal.
 
     Example:
         >>> import jaxonline as jo
