@@ -154,7 +154,7 @@ class Report:
         >>> report.show(Console(file=sys.stdout, width=40))  # doctest: +NORMALIZE_WHITESPACE
         Regret
         learner   regret
-        ──────────────────
+        ────────────────
         a           2.00
         One learner is enough.
         >>> with tempfile.TemporaryDirectory() as folder:

@@ -21,6 +21,7 @@ from jaxonline.parameters.errors import replace_controls, to_one_line
 
 if TYPE_CHECKING:
     import pandas
+    import rich.console
     import rich.table
 
 Row = Mapping[str, Any]
@@ -278,7 +279,7 @@ class Table:
         from rich.console import Console
         from rich.measure import Measurement
 
-        table = self._rich(title=None, caption=None, box=None, padding=(0, 2, 0, 0))
+        table = self._rich(box=None, padding=(0, 2, 0, 0))
         console = Console(file=io.StringIO(), color_system=None, force_terminal=False, force_jupyter=False)
         console.width = max(width, Measurement.get(console, console.options.update(max_width=10_000), table).minimum)
         console.print(table)
@@ -315,19 +316,19 @@ class Table:
     def _repr_html_(self) -> str:
         return self.html() + (f"<p>{html.escape(self.caption)}</p>" if self.caption else "")
 
-    def __rich__(self) -> "rich.table.Table":
-        from rich import box
+    def __rich__(self) -> "rich.console.Group":
+        from rich import box, console, text
 
-        return self._rich(title=self.title, caption=self.caption, box=box.SIMPLE_HEAD, show_edge=False)
+        title, caption = (
+            [text.Text(to_one_line(words), style)] if words else []
+            for words, style in ((self.title, "table.title"), (self.caption, "table.caption"))
+        )
+        return console.Group(*title, self._rich(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False), *caption)
 
-    def _rich(self, title: str | None, caption: str | None, **frame: Any) -> "rich.table.Table":
+    def _rich(self, **frame: Any) -> "rich.table.Table":
         from rich import table, text
 
-        printed = table.Table(
-            title=text.Text(to_one_line(title), "table.title") if title else None, title_justify="left",
-            caption=text.Text(to_one_line(caption), "table.caption") if caption else None, caption_justify="left",
-            **frame,
-        )  # fmt: skip
+        printed = table.Table(**frame)
         lines = self._cells()
         for column, cells in zip(self.shown, zip(*lines, strict=True), strict=False):
             whole = column.numeric or max(len(cell) for cell, _ in cells) < 16
