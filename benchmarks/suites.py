@@ -61,28 +61,24 @@ class Suite(Study):
         entries = entries._replace(learners=select_by_name("only", self.only, entries.learners))
         games, learners, sentences = self.tune(entries, context)
         standings = Benchmark(games, learners).run(context, n_runs=self.runs, n_rounds=self.rounds)
-        tables, figures, problems = self._across_games(standings)
+        tables, problems = self._across_games(standings)
         return Report(
             {"ranks": standings.table, "means": standings.means, **tables},
-            {"figure": standings.plot, **figures},
-            [*sentences, *standings.remarks, *problems],
+            {"figure": standings.plot},
+            [*sentences, *problems],
             standings.results,
-            shown=[*standings.tables(), *tables.values(), standings.means],
+            shown=[standings.table, *tables.values(), standings.means],
         )
 
-    def _across_games(self, standings: Standings) -> tuple[dict[str, Table], dict[str, Any], list[str]]:
-        """Return tables, figures and sentences of the results across games; the sentence says why there are none."""
+    def _across_games(self, standings: Standings) -> tuple[dict[str, Table], list[str]]:
+        """Return tables of the results across games; a sentence says why there are none."""
         if self.reference not in standings.learners or min(len(standings.learners), len(standings.games)) < 2:
-            return {}, {}, []
+            return {}, []
         try:
-            across, ranks = standings.across_games(self.reference), standings.critical_differences()
+            across = standings.across_games(self.reference)
         except ArgumentError as error:  # few runs, or failed runs of the reference
-            return {}, {}, [f"No results across games: {error}."]
-        tables = {
-            "across_games": across.table, "improvements": across.improvements(self.reference),
-            "mean_ranks": ranks.table,
-        }  # fmt: skip
-        return tables, {"profiles": across.plot_profiles, "critical_differences": ranks.plot}, []
+            return {}, [f"No results across games: {error}."]
+        return {"across_games": across.table, "improvements": across.improvements(self.reference)}, []
 
 
 # Printed probabilities of a reward of 1: Auer, Cesa-Bianchi and Fischer (2002), distributions 1, 2, 3, 11, 12, 13, 14;

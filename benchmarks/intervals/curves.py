@@ -9,7 +9,7 @@ from benchmarks.intervals.distributions import bernoulli, exponential, lognormal
 from jaxonline.parameters.errors import SkewedRunsWarning
 from jaxonline.results.report.tables import Number, Table, Text
 from jaxonline.results.statistics import mean_over_runs, simultaneous
-from jaxonline.results.statistics.means import warn_of_skewed_curves
+from jaxonline.results.statistics.bands import warn_of_skewed_curves
 
 TITLE = "A whole curve"
 ROUNDS, STUDIES = 20, 1000
@@ -61,7 +61,7 @@ independent steps at {ROUNDS} rounds. Figures of `Result.plot` show the simultan
 the last round.
 
 {coverage_of_curves().markdown()}
-The simultaneous bands are those of the bootstrap-t interval, or max-t bands if there are at least 100 nearly symmetric
+The simultaneous bands are bootstrap-t bands, or max-t bands if there are at least 100 nearly symmetric
 runs. Bootstrap-t bands of heavily skewed runs miss a little more often than promised. Resamples cannot show an event
 that occurs in no run, so the bands of rare ones and zeros miss often. `Result.bands` warns (`SkewedRunsWarning`) if the
 skewness in some round is above sqrt(runs) / 2, and names the number of runs that is needed. The last column counts such

@@ -20,8 +20,9 @@ DISTRIBUTIONS = {
     "1 with probability 0.2, else 0": bernoulli(0.2),
 }
 INTERVALS = {
-    "student": jo.intervals.Student(), "bootstrap-t": jo.intervals.BootstrapT(), "anytime": jo.intervals.Anytime(),
-    "bounded": jo.intervals.Bounded(0.0, 1.0), "betting": jo.intervals.Betting(0.0, 1.0),
+    "student": jo.intervals.Student(), "skew-corrected": jo.intervals.SkewCorrected(),
+    "anytime": jo.intervals.Anytime(), "bounded": jo.intervals.Bounded(0.0, 1.0),
+    "betting": jo.intervals.Betting(0.0, 1.0),
 }  # fmt: skip
 
 
@@ -43,7 +44,7 @@ def coverage_of_means(
                 row[f"{interval} above"] = 100 * float((estimate.high < mean).mean())
             rows.append(row)
     columns = [Text("distribution"), Number("runs", "runs", "{:,d}")]
-    for interval, head in (("student", "Student"), ("bootstrap-t", "bootstrap-t"), ("anytime", "anytime")):
+    for interval, head in (("student", "Student"), ("skew-corrected", "skew-corrected"), ("anytime", "anytime")):
         columns += [Number(interval, head, "{:.1f}"), Number(f"{interval} above", "too low", "{:.1f}")]
     return Table(
         "One mean", rows, (*columns, Number("bounded", "bounded", "{:.1f}"), Number("betting", "betting", "{:.1f}"))
@@ -59,7 +60,7 @@ Which interval should you use?
 | interval | use it if |
 | --- | --- |
 | `Student()`, the default | the mean of the runs is nearly normal, as in the studies of this package |
-| `BootstrapT()` | the runs are skewed; it corrects much of the error, but not all |
+| `SkewCorrected()` | the runs are few or skewed; it corrects much of the error, but not all |
 | `Betting(low, high)` | losses are bounded; it covers at every number of runs, also if rare losses occur in no run |
 | `Bounded(low, high)` | losses are bounded, and you look at one number of runs; it is often wider than `Betting` |
 | `Anytime()` | you look at several numbers of runs; it covers all of them together, so it covers each more often |

@@ -7,7 +7,7 @@ from scipy import stats
 
 from benchmarks.intervals.distributions import STUDIES
 from jaxonline.results.report.tables import Number, Table, Text
-from jaxonline.results.statistics.quantiles import quantile_over_runs
+from jaxonline.results.statistics.means import quantile_over_runs
 
 TITLE = "A quantile"
 

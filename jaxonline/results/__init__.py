@@ -2,7 +2,6 @@
 
 from jaxonline.results.loading import load_result as load_result
 from jaxonline.results.report.across_games import AcrossGames as AcrossGames
-from jaxonline.results.report.critical_differences import CriticalDifferences as CriticalDifferences
-from jaxonline.results.report.standings import Standings as Standings
 from jaxonline.results.result import Result as Result
+from jaxonline.results.standings import Standings as Standings
 from jaxonline.results.statistics.intervals import Estimate as Estimate

@@ -9,8 +9,8 @@ import numpy as np
 
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.store.layout import AXES, COMPARATOR_LOSS, FIRST_ROUND_ARRAYS
-from jaxonline.store.lazy_arrays import select_part
+
+RESERVED_NAMES = ("learner", "run", "round", "first_nonfinite", "first_overflow", "comparator_loss")
 
 
 def check_shapes(result: Any) -> None:
@@ -24,20 +24,17 @@ def check_shapes(result: Any) -> None:
     for name, times in Counter(result.learners).items():
         if times > 1:
             raise ArgumentError("learners", f"must be distinct (got {name!r} more than once)")
-    for name in (*AXES, *FIRST_ROUND_ARRAYS, COMPARATOR_LOSS):
+    for name in RESERVED_NAMES:
         if name in result.measures:
             raise ArgumentError("measures", f"must not use a reserved name (got {name!r}); choose another name")
     runs, times = np.unique(result.runs, return_counts=True)
     if (times > 1).any():
-        raise ArgumentError(
-            "runs",
-            f"must be distinct (a run that counts twice narrows the intervals) (got {runs[times > 1][0]} "
-            "more than once)",
-        )
+        problem = "must be distinct (a run that counts twice narrows the intervals)"
+        raise ArgumentError("runs", f"{problem} (got {runs[times > 1][0]} more than once)")
 
 
 def check_shape(name: str, array: Any, shape: tuple[int, ...], axes: str) -> None:
-    """Check the first axes of an array, which may be in a store."""
+    """Check the first axes of an array."""
     got = (array if hasattr(array, "shape") else check.real_array(name, array)).shape
     if got[: len(shape)] != shape:
         raise ArgumentError(name, f"must have the shape {shape} ({axes}) (got {got})")
@@ -54,7 +51,7 @@ def select_runs(result: Any, learners: Sequence[int], runs: Any = slice(None), n
             raise ArgumentError("runs", f"must be positions below {size} (got {check.quote(runs)})")
 
     def select(array: Any) -> Any:
-        return select_part(array, learners, runs)
+        return np.asarray(array)[learners][:, runs]
 
     return dataclasses.replace(
         result, learners=tuple(names or (result.learners[i] for i in learners)), runs=result.runs[runs],
@@ -86,12 +83,12 @@ def merge_runs(result: Any, other: Any) -> Any:
     )  # fmt: skip
 
 
-def select_rounds(result: Any, rounds: Any, *quantities: str) -> Any:
+def select_rounds(result: Any, rounds: slice, *quantities: str) -> Any:
     """Select recorded rounds by position, and the named measures (all measures if no name is given)."""
     measures = {name: array for name, array in result.measures.items() if name in quantities or not quantities}
     comparator_loss = result.comparator_loss
     return dataclasses.replace(
         result, rounds=result.rounds[rounds],
-        measures={name: select_part(array, rounds=rounds) for name, array in measures.items()},
-        comparator_loss=None if comparator_loss is None else select_part(comparator_loss, rounds=rounds),
+        measures={name: np.asarray(array)[:, :, rounds] for name, array in measures.items()},
+        comparator_loss=None if comparator_loss is None else np.asarray(comparator_loss)[:, :, rounds],
     )  # fmt: skip

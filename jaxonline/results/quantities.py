@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from jaxonline.parameters import check
+
 LABELS = {
     "regret": "regret",
     "cumulative_loss": "cumulative loss",
@@ -36,6 +38,15 @@ def quantities_of(result: Any) -> tuple[str, ...]:
     """Return the names of all quantities of a result; see `Result.quantities`."""
     names = (*(("regret", "comparator_loss") if result.comparator_loss is not None else ()), *result.measures)
     return tuple(REWARD_OF_LOSS.get(name, name) for name in names) if has_rewards(result) else names
+
+
+def default_quantity(result: Any, quantity: str | None = None) -> str:
+    """Return the given quantity; by default "regret", or without a comparator the cumulative loss or reward."""
+    if quantity is not None:
+        return check.choice("quantity", quantity, result.quantities)
+    if result.comparator_loss is not None:
+        return "regret"
+    return "cumulative_reward" if has_rewards(result) else "cumulative_loss"
 
 
 def is_reward(result: Any, quantity: str) -> bool:
@@ -80,13 +91,3 @@ def label_of(quantity: str, meta: Mapping[str, Any] | None = None) -> str:
         notion = "pseudo-regret against the best" if meta.get("pseudo") else None
         return meta.get("regret_label") or notion or "regret against the best in hindsight"
     return LABELS.get(quantity, quantity.replace("_", " "))
-
-
-def short_label_of(quantity: str, meta: Mapping[str, Any]) -> str:
-    """Return the name of a quantity for a column head, where the name of the regret does not include the comparator.
-
-    Example:
-        >>> short_label_of("regret", {"pseudo": True})
-        'pseudo-regret'
-    """
-    return "pseudo-regret" if quantity == "regret" and meta.get("pseudo") else label_of(quantity)

@@ -1,29 +1,30 @@
 """The result of a study: losses, regret and queries of every learner and run at the recorded rounds."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError, to_one_line
-from jaxonline.results import figures, parts, saving
+from jaxonline.parameters.errors import ArgumentError
+from jaxonline.results import parts, saving
 from jaxonline.results.quantities import quantities_of
-from jaxonline.results.report import summary, tables
-from jaxonline.results.report.formats import escape_markdown
-from jaxonline.results.report.formulas import formulas_to_text
-from jaxonline.results.statistics import decisions, estimates
+from jaxonline.results.report import rankings, summary
+from jaxonline.results.report.tables import Table
+from jaxonline.results.statistics import estimates
 from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate, Student, check_interval
-from jaxonline.results.statistics.means import Growth
-from jaxonline.results.statistics.quantiles import QuantileEstimate
-from jaxonline.results.statistics.ranking import Ranking
+from jaxonline.results.statistics.means import Growth, QuantileEstimate, quantile_over_runs
 
 if TYPE_CHECKING:
     import pandas
     import xarray
+    from matplotlib.axes import Axes
+
+StyleName = Literal["screen", "paper"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,8 +40,7 @@ class Result:
         runs: indices of the runs [R].
         rounds: the recorded rounds t [G], increasing; the last is the horizon.
         measures: quantities after t rounds by name, each [L, R, G], with further axes for vectors. "cumulative_loss"
-            (also for arms with rewards) and "queries" are always among them. Numbers of more than 64 MB stay in the
-            store of the study and are read when indexed.
+            (also for arms with rewards) and "queries" are always among them.
         comparator_loss: the cumulative loss of the best fixed predictor in hindsight after t rounds [L, R, G]; None
             without a comparator. The array is a broadcast view if it is equal for all learners or runs.
         first_nonfinite: the first round with a NaN or infinite loss, 0 if there is none [L, R].
@@ -167,7 +167,7 @@ class Result:
 
     def ranking(
         self, quantity: str = "regret", level: float = 0.95, interval: ConfidenceInterval | None = None
-    ) -> Ranking:
+    ) -> rankings.Ranking:
         """Rank learners by their mean at the horizon from the best, and test which of them differ.
 
         Learners face the same instances and noise in the same run, so the tests are paired. The p-values have Holm's
@@ -182,7 +182,7 @@ class Result:
         of studies with equal learners find one. Use `jo.simulate(..., until=jo.UntilDecided(margin=...))` instead.
 
         Warns:
-            SkewedRunsWarning: few runs decide (`results.statistics.missing_events`), or as in `mean`.
+            SkewedRunsWarning: few runs decide (`ranking.missing`), or as in `mean`.
 
         Example:
             >>> import numpy as np, jaxonline as jo
@@ -194,25 +194,21 @@ class Result:
             >>> dict(zip(ranking.learners, ranking.letters, strict=True))
             {'c': 'a', 'b': 'a', 'a': 'b'}
         """
-        return estimates.ranking(self, quantity, level, interval)
+        return rankings.rank(self, quantity, level, interval)
 
     @property
-    def decisions(self) -> decisions.Decisions:
+    def decisions(self) -> rankings.Decisions:
         """The decisions of `simulate(until=UntilDecided(...))` about all pairs of learners; see `UntilDecided`.
 
         Raises:
             ValueError: another rule, or no rule, chose the number of runs.
         """
-        return estimates.decisions(self)
+        return rankings.read_decisions(self)
 
     def paired_difference(
-        self,
-        first: str,
-        second: str,
-        quantity: str = "regret",
-        level: float = 0.95,
+        self, first: str, second: str, quantity: str = "regret", level: float = 0.95,
         interval: ConfidenceInterval | None = None,
-    ) -> Estimate:
+    ) -> Estimate:  # fmt: skip
         """Return the mean of `first` minus `second` over common runs, with an interval; fields are [G].
 
         The interval of the difference (by default Student's) is narrower than the two intervals of `mean` suggest,
@@ -224,7 +220,8 @@ class Result:
     def quantiles(self, probabilities: ArrayLike = (0.05, 0.5, 0.95), quantity: str = "regret") -> np.ndarray:
         """Return quantiles over runs [Q, L, G]."""
         wanted = np.asarray(check.numbers("probabilities", probabilities, ge=0.0, le=1.0), float)
-        return estimates.quantiles(self, wanted, quantity)
+        with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # learners that failed in all runs
+            return np.nanquantile(self.values(quantity), wanted, axis=1)
 
     def quantile_interval(
         self, probability: float = 0.95, quantity: str = "regret", level: float = 0.95
@@ -254,7 +251,8 @@ class Result:
         """
         check.number("probability", probability, gt=0.0, lt=1.0)
         check.number("level", level, gt=0.0, lt=1.0)
-        return estimates.quantile_interval(self, probability, quantity, level)
+        estimates.check_number(self, quantity)
+        return quantile_over_runs(self.values(quantity), probability, level)
 
     def growth(
         self, first_round: int | None = None, quantity: str = "regret", level: float = 0.95
@@ -303,9 +301,6 @@ class Result:
     def save(self, path: str | Path) -> Path:
         """Write a zarr store with the layout of a study's store; an existing result is replaced atomically.
 
-        Arrays of more than 64 MB that a loaded result reads lazily from the replaced store become unreadable: load the
-        new store.
-
         Raises:
             FileExistsError: if the path holds anything other than a saved result.
             ValueError: no name (".."), the name of a file ("r.csv"), or a URL.
@@ -326,7 +321,7 @@ class Result:
         `bounds` are a theorem's bounds by learner, numbers or records such as `bounds.two_copies(...)`. `interval` is
         as in `mean`.
         """
-        return tables.horizon_rows(self, bounds, level, interval)
+        return summary.regret_rows(self, bounds, level, interval)
 
     def __repr__(self) -> str:
         return summary.result_text(self)
@@ -360,7 +355,7 @@ class Result:
     ) -> str:
         """Return the table at the horizon in GitHub's Markdown; arguments are as in `to_latex`."""
         table = summary.horizon_table(self, quantity, bounds, interval=interval, for_paper=True)
-        return table.markdown() + (f"\n{escape_markdown(formulas_to_text(table.caption))}\n" if table.caption else "")
+        return table.markdown() + (f"\n{table.caption}\n" if table.caption else "")
 
     def to_latex(
         self,
@@ -371,10 +366,206 @@ class Result:
         r"""Return the table at the horizon as a LaTeX tabular (package booktabs), from the best learner to the worst.
 
         The best learner is bold if it differs from each other learner (`ranking`, 95 %). `bounds` holds the regret
-        bound of a theorem by learner. A comment below the table names the events that the runs may have missed.
+        bound of a theorem by learner. A comment below the table names bounds whose assumptions the game violates.
         """
         table = summary.horizon_table(self, quantity, bounds, interval=interval, for_paper=True)
-        return table.latex() + (f"% {to_one_line(table.caption)}\n" if table.caption else "")
+        return table.latex() + (f"% {table.caption}\n" if table.caption else "")
 
-    plot, plot_final, plot_sweep = figures.plot, figures.plot_final, figures.plot_sweep
-    plot_pulls, pulls_table = figures.plot_pulls, figures.pulls_table
+    def plot(
+        self, path: str | Path | None = None, *, quantity: str | None = None, level: float = 0.95,
+        interval: ConfidenceInterval | None = None, bounds: Mapping[str, ArrayLike] | None = None,
+        title: str | None = None, style: StyleName = "screen", ax: "Axes | None" = None,
+    ) -> "Axes":  # fmt: skip
+        r"""Plot the mean of a quantity against rounds with bands; with bounds, a second panel has logarithmic axes.
+
+        A band holds for the whole curve of its learner (`Result.bands`). A result with a single run has no bands. Axes
+        are logarithmic if the recorded rounds have logarithmic spacing (`simulate(spacing="log")`). Otherwise, curves
+        of sums over rounds start at (0, 0). Up to 21 learners have different colours and dashes; of more learners, the
+        best 7 have colours, and the others are grey. If only one round is recorded, the figure is that of `plot_final`,
+        without bounds.
+
+        Names of learners may contain formulas such as `$\epsilon$-greedy`, which the figure shows as formulas.
+
+        Args:
+            path: where to write the figure (the ending sets the format). PDF files embed their fonts. Without a path,
+                the figure is one of pyplot, which notebooks show.
+            quantity: a quantity that is a number; by default the regret, or the cumulative loss without a comparator.
+            level: confidence level of each learner's band.
+            interval: the kind of interval, as in `Result.bands`.
+            bounds: by learner, a theorem's bound at each recorded round [G], drawn as a dashed line in a second panel.
+            title: title of the figure.
+            style: "screen", or "paper" for one column of a two-column paper. A "paper" figure is 3.25 inches wide, with
+                letters of 8 points, a legend below and no title; with bounds, it has one panel with logarithmic axes.
+            ax: Matplotlib axes in which to draw, with a legend inside; by default, a new figure. With bounds, the axes
+                become logarithmic.
+
+        Returns:
+            The Matplotlib axes; `axes.figure` is the figure.
+
+        Raises:
+            ValueError: an unknown quantity, learner or style, a bound with the wrong length, or `path` beside `ax`.
+
+        Example:
+            >>> import numpy as np, jaxonline as jo
+            >>> loss = np.array([[[1.0, 2.0], [3.0, 5.0]]])
+            >>> measures = {"cumulative_loss": loss, "queries": 0 * loss}
+            >>> result = jo.Result(learners=("a",), runs=np.arange(2), rounds=np.array([1, 2]), measures=measures)
+            >>> result.plot().get_ylabel()
+            'cumulative loss'
+        """
+        from jaxonline.results.report.curves import plot_result
+
+        return plot_result(self, path, quantity, level, interval, bounds, title, style, ax)
+
+    def plot_final(
+        self, path: str | Path | None = None, *, quantity: str | None = None, level: float = 0.95,
+        interval: ConfidenceInterval | None = None, title: str | None = None, style: StyleName = "screen",
+        ax: "Axes | None" = None,
+    ) -> "Axes":  # fmt: skip
+        """Plot the distribution over runs of the final regret or another quantity, with a histogram for each learner.
+
+        Below each histogram, a box covers the middle half of the runs with their median, a line covers the middle 90 %,
+        and the other runs are points. So a heavy tail is visible. The diamond is the mean with its interval. All
+        learners have the same bins. The axis is logarithmic if all values are positive and the largest value is above
+        30 times the median. Learners are sorted by their means, and the figure shows at most 40 of them. Failed runs
+        are left out.
+
+        Args:
+            path: where to write the figure, as in `Result.plot`.
+            quantity: a quantity that is a number; by default the regret, or the cumulative loss without a comparator.
+            level: confidence level of the interval of each mean.
+            interval: the kind of interval, as in `Result.mean`.
+            title: title of the figure.
+            style: "screen" or "paper", as in `Result.plot`.
+            ax: Matplotlib axes in which to draw; by default, a new figure.
+
+        Returns:
+            The Matplotlib axes.
+
+        Raises:
+            ValueError: an unknown quantity or style, or `path` beside `ax`.
+
+        Warns:
+            SkewedRunsWarning: as in `Result.mean`.
+
+        Example:
+            >>> import numpy as np, jaxonline as jo
+            >>> loss = np.random.default_rng(0).normal(size=(2, 50, 1))
+            >>> measures = {"cumulative_loss": loss, "queries": 0 * loss}
+            >>> axes = jo.Result(("a", "b"), np.arange(50), np.array([1]), measures).plot_final()
+        """
+        from jaxonline.results.report.distributions import plot_final_values
+
+        return plot_final_values(self, path, quantity, level, interval, title, style, ax)
+
+    def plot_sweep(
+        self, path: str | Path | None = None, *, quantity: str | None = None, level: float = 0.95,
+        interval: ConfidenceInterval | None = None, label: str | None = None, title: str | None = None,
+        style: StyleName = "screen", ax: "Axes | None" = None,
+    ) -> "Axes":  # fmt: skip
+        """Plot the final regret, or another quantity at the horizon, against the parameter of a sweep (`jo.sweep`).
+
+        The learners of a sweep have names such as "UCB1[0.5]". The figure shows the mean of each learner of a sweep
+        with its interval over its label, and a ring around the best mean. If all labels are numbers, they are the
+        positions on the axis, which is logarithmic if the numbers are spaced that way, and lines join the means.
+        Learners outside sweeps are horizontal lines with their intervals. The vertical axis is logarithmic if all means
+        and limits are positive and the largest mean is above 50 times the smallest.
+
+        The best mean of many is biased: report new runs of the best learner, as with `jo.tune`.
+
+        Args:
+            path: where to write the figure, as in `Result.plot`.
+            quantity: a quantity that is a number; by default the regret, or the cumulative loss without a comparator.
+            level: confidence level of each interval.
+            interval: the kind of interval, as in `Result.mean`.
+            label: name of the parameter on the axis; by default "parameter".
+            title: title of the figure.
+            style: "screen" or "paper", as in `Result.plot`.
+            ax: Matplotlib axes in which to draw; by default, a new figure.
+
+        Returns:
+            The Matplotlib axes.
+
+        Raises:
+            ValueError: the result has no sweep with two labels, an unknown quantity or style, or `path` beside `ax`.
+
+        Warns:
+            SkewedRunsWarning: as in `Result.mean`.
+
+        Example:
+            >>> import numpy as np, jaxonline as jo
+            >>> game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
+            >>> steps = {step: jo.GradientLearner(jo.estimators.FullGradient(), step) for step in (0.1, 0.3, 1.0)}
+            >>> learners = {"gradient": jo.sweep(steps)}
+            >>> result = jo.simulate(game, learners, n_runs=2, n_rounds=6, comparator=jo.L2Ball(2.0))
+            >>> result.plot_sweep(label="step size").get_xscale()
+            'log'
+        """
+        from jaxonline.results.report.parameters import plot_sweeps
+
+        return plot_sweeps(self, path, quantity, level, interval, label, title, style, ax)
+
+    def plot_pulls(
+        self, path: str | Path | None = None, *, learners: Sequence[str] | None = None,
+        arms: Sequence[str] | None = None, title: str | None = None, style: StyleName = "screen",
+        ax: "Axes | None" = None,
+    ) -> np.ndarray:  # fmt: skip
+        """Plot how often each arm is pulled over time, with a panel for each learner (measure `jo.Pulls`).
+
+        The heights of the stacked areas are the mean pulls per round between two recorded rounds. In a game with one
+        move per round, they are the shares of the arms and add up to 1. Of more than 7 arms, the figure shows the 6
+        with most pulls, and all others together in grey.
+
+        Args:
+            path: where to write the figure, as in `Result.plot`.
+            learners: names of the learners to show; by default all.
+            arms: names of all arms [K]; by default "arm 0", "arm 1", ...
+            title: title of the figure.
+            style: "screen" or "paper", as in `Result.plot`.
+            ax: Matplotlib axes in which to draw a single learner; by default, a new figure.
+
+        Returns:
+            The Matplotlib axes of the learners [L].
+
+        Raises:
+            ValueError: the result has no measure "pulls", an unknown learner or style, a wrong number of arms, or `ax`
+                for several learners.
+
+        Example:
+            >>> import jaxonline as jo
+            >>> game = jo.Game(jo.environments.BernoulliArms([0.2, 0.8]), jo.Bandit(), loss=jo.losses.ArmLoss())
+            >>> learners = {"UCB1": jo.learners.UCB1(), "EXP3": jo.learners.EXP3(0.1)}
+            >>> result = jo.simulate(game, learners, n_runs=4, n_rounds=50, measures=[jo.Pulls()])
+            >>> result.plot_pulls(arms=["good", "bad"]).shape
+            (2,)
+        """
+        from jaxonline.results.report.distributions import plot_pulls_over_time
+
+        return plot_pulls_over_time(self, path, learners, arms, title, style, ax)
+
+    def pulls_table(self, level: float = 0.95, arms: Sequence[str] | None = None) -> Table:
+        """Return a table of the mean number of pulls of each arm at the horizon, with intervals (measure `jo.Pulls`).
+
+        Args:
+            level: confidence level of each interval.
+            arms: names of all arms [K]; by default 0, 1, ...
+
+        Returns:
+            A table with a row for each learner and arm: it prints, and has the methods `markdown`, `latex`, `csv`.
+
+        Raises:
+            ValueError: the result has no measure "pulls", or a wrong number of arms.
+
+        Example:
+            >>> import numpy as np, jaxonline as jo
+            >>> pulls = np.array([[[[3, 7]], [[1, 9]]]])
+            >>> measures = {"cumulative_loss": pulls[..., 0] / 2, "queries": pulls[..., 0], "pulls": pulls}
+            >>> result = jo.Result(("UCB1",), np.arange(2), np.array([10]), measures)
+            >>> print(result.pulls_table().markdown())
+            | learner | arm | pulls (95 %) | pulls /round |
+            | --- | --- | ---: | ---: |
+            | UCB1 | 0 | 2 ± 13 | 0.2000 |
+            | UCB1 | 1 | 8 ± 13 | 0.8000 |
+            <BLANKLINE>
+        """
+        return summary.table_of_pulls(self, level, arms)

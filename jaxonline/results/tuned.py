@@ -3,29 +3,24 @@
 import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple
 
 import numpy as np
 from typing_extensions import TypeVar
 
 from jaxonline.game import Learner, WithFeedback
 from jaxonline.results.quantities import LOSS_OF_REWARD, REWARD_OF_LOSS, label_of
-from jaxonline.results.report.columns import Count, Measured, Number, Text
-from jaxonline.results.report.formats import escape_html, format_number, wrap_for_notebook
-from jaxonline.results.report.parameter_curves import plot_settings
-from jaxonline.results.report.plotting import StyleName, check_axes, without_latex
-from jaxonline.results.report.tables import Table
+from jaxonline.results.report.summary import count_words
+from jaxonline.results.report.tables import Count, Interval, Number, Printed, Table, Text, format_number
 from jaxonline.results.statistics.intervals import Estimate
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.axes import Axes
 
-    from jaxonline.results.report.figure import ResultFigure
-
 Setting = Mapping[str, Any]
 TunedLearner = TypeVar("TunedLearner", bound=Learner | WithFeedback, default=Learner | WithFeedback)
-MAX_PRINTED_SETTINGS, MAX_NOTEBOOK_SETTINGS = 6, 12
+MAX_PRINTED_SETTINGS = 12
 
 
 class Rung(NamedTuple):
@@ -47,7 +42,7 @@ class Rung(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Tuned(Generic[TunedLearner]):
+class Tuned(Printed, Generic[TunedLearner]):
     """The setting that a search chose, the settings that it tried, and its cost.
 
     The mean of the chosen setting is biased, as it is the best of several means: evaluate `learner` in new runs.
@@ -130,13 +125,24 @@ class Tuned(Generic[TunedLearner]):
         rows = {row["setting"]: row for row in self.rows()}
         sign = -1.0 if self.quantity in LOSS_OF_REWARD else 1.0
         ordered = sorted(rows.values(), key=lambda row: (not row["chosen"], -row["rung"], sign * row[self.quantity]))
-        numeric = {name for name in self.choice if all(is_number(each[name]) for each in self.settings)}
+        numeric = {name for name in self.choice if all(is_number(setting[name]) for setting in self.settings)}
         columns = (
             *(Number(name, form="{:g}") if name in numeric else Text(name) for name in self.choice),
             Number("rung", form="{:d}"), Number("runs", form="{:,d}"),
-            Measured(self.quantity, f"{label_of(self.quantity)}\n(95 %)"), Count("failed"),
+            Interval(self.quantity, f"{label_of(self.quantity)}\n(95 %)"), Count("failed"),
         )  # fmt: skip
-        return Table(self._title, ordered, columns, caption=f"{self._cost}{self._edge}")
+        settings, rounds = count_words(len(self.settings), "setting"), count_words(self.n_rounds, "round")
+        title = f"Tuned: {format_setting(self.choice)}, of {settings}, by the {label_of(self.quantity)} after {rounds}"
+        part = f", {format_number(100 * self.share, 2)} % of what all runs of all settings take"
+        caption = f"cost: {self.rounds:,} rounds{part if self.share < 1.0 else ''}; {format_number(self.seconds, 2)} s"
+        edge = f"; {describe_edge(self.settings, self.chosen)}" if self.at_edge else ""
+        return Table(title, ordered, columns, caption=caption + edge)
+
+    @property
+    def _printed(self) -> Table:
+        table, more = self.table, len(self.settings) - MAX_PRINTED_SETTINGS
+        caption = f"... and {more:,} more settings; {table.caption}" if more > 0 else table.caption
+        return dataclasses.replace(table, rows=table.rows[:MAX_PRINTED_SETTINGS], caption=caption)
 
     def to_pandas(self) -> "pandas.DataFrame":
         """Return the list `rows()` as a DataFrame."""
@@ -144,25 +150,10 @@ class Tuned(Generic[TunedLearner]):
 
         return pandas.DataFrame(self.rows())
 
-    @overload
     def plot(
         self, path: str | Path | None = None, *, parameter: str | None = None, title: str | None = None,
-        style: StyleName = "screen", ax: None = None,
-    ) -> "ResultFigure": ...  # fmt: skip
-    @overload
-    def plot(
-        self, path: None = None, *, parameter: str | None = None, title: str | None = None,
-        style: StyleName = "screen", ax: "Axes",
-    ) -> "Axes": ...  # fmt: skip
-    def plot(
-        self,
-        path: str | Path | None = None,
-        *,
-        parameter: str | None = None,
-        title: str | None = None,
-        style: StyleName = "screen",
-        ax: "Axes | None" = None,
-    ) -> "ResultFigure | Axes":
+        style: Literal["screen", "paper"] = "screen", ax: "Axes | None" = None,
+    ) -> "Axes":  # fmt: skip
         """Plot the mean of each setting, in its last rung, against a parameter; the chosen setting has a ring.
 
         Settings that were dropped before the last rung have fewer runs, longer intervals and a white face. A setting
@@ -177,48 +168,14 @@ class Tuned(Generic[TunedLearner]):
             ax: Matplotlib axes in which to draw; by default, a new figure.
 
         Returns:
-            The Matplotlib figure, or `ax` if it is given.
+            The Matplotlib axes.
 
         Raises:
             ValueError: an unknown parameter or style, no parameter if several were varied, or `path` beside `ax`.
         """
-        with without_latex():
-            return plot_settings(self, path, parameter, title, style, check_axes(ax, path))
+        from jaxonline.results.report.parameters import plot_settings
 
-    @property
-    def _title(self) -> str:
-        n_settings, rounds = len(self.settings), "one round" if self.n_rounds == 1 else f"{self.n_rounds:,} rounds"
-        many = "one setting" if n_settings == 1 else f"{n_settings:,} settings"
-        return f"{format_setting(self.choice)}, of {many}, by the {label_of(self.quantity)} after {rounds}"
-
-    @property
-    def _cost(self) -> str:
-        part = (
-            ""
-            if self.share == 1.0
-            else f", {format_number(100 * self.share, 2)} % of what all runs of all settings take"
-        )
-        return f"cost: {self.rounds:,} rounds{part}; {format_number(self.seconds, 2)} s"
-
-    @property
-    def _edge(self) -> str:
-        return f"; {describe_edge(self.settings, self.chosen)}" if self.at_edge else ""
-
-    def __repr__(self) -> str:
-        table = self.table
-        few, more = (
-            dataclasses.replace(table, rows=table.rows[:MAX_PRINTED_SETTINGS]),
-            len(table.rows) - MAX_PRINTED_SETTINGS,
-        )
-        lines = [f"Tuned: {table.title}", *few.text().splitlines()]
-        return "\n".join([*lines, *([f"... and {more:,} more"] if more > 0 else []), table.caption])
-
-    def _repr_html_(self) -> str:
-        table = self.table
-        more = len(table.rows) - MAX_NOTEBOOK_SETTINGS
-        few = dataclasses.replace(table, rows=table.rows[:MAX_NOTEBOOK_SETTINGS]).html()
-        rest = f"<p>... and {more:,} more</p>" if more > 0 else ""
-        return wrap_for_notebook(f"{few}{rest}<p>{escape_html(table.caption)}</p>")
+        return plot_settings(self, path, parameter, title, style, ax)
 
 
 def at_edge(settings: Sequence[Setting], chosen: int) -> tuple[str, ...]:
@@ -235,11 +192,11 @@ def at_edge(settings: Sequence[Setting], chosen: int) -> tuple[str, ...]:
 
 def describe_edge(settings: Sequence[Setting], chosen: int) -> str:
     """Return a sentence that names the parameters whose chosen number is the smallest or largest that was tried."""
-    ends = []
-    for name, tried in _numeric_values(settings):
-        value = settings[chosen][name]
-        if value in (min(tried), max(tried)):
-            ends.append(f"{name} = {value:g} is the {'smallest' if value == min(tried) else 'largest'}")
+    tried, choice = dict(_numeric_values(settings)), settings[chosen]
+    ends = [
+        f"{name} = {choice[name]:g} is the {'smallest' if choice[name] == min(tried[name]) else 'largest'}"
+        for name in at_edge(settings, chosen)
+    ]
     return f"{' and '.join(ends)} that was tried, so that a better one may lie beyond"
 
 
@@ -262,5 +219,5 @@ def is_number(value: Any) -> bool:
 
 def _numeric_values(settings: Sequence[Setting]) -> list[tuple[str, list[float]]]:
     """Return for each numeric parameter with two or more values the values that were tried."""
-    tried = [(name, [each[name] for each in settings]) for name in settings[0]]
+    tried = [(name, [setting[name] for setting in settings]) for name in settings[0]]
     return [(name, values) for name, values in tried if all(map(is_number, values)) and len(set(values)) > 1]

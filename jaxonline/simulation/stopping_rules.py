@@ -15,10 +15,9 @@ from jaxonline.parameters.signatures import check_fields
 from jaxonline.parameters.types import CountFrom2, FiniteFloat, NonNegativeFloat, OpenUnitFloat, PositiveFloat, Text
 from jaxonline.results import Result
 from jaxonline.results.statistics import Estimate, estimates, mean_over_runs
-from jaxonline.results.statistics.decisions import encode_pairs
 from jaxonline.results.statistics.intervals import Anytime, Betting, ConfidenceInterval
 from jaxonline.results.statistics.means import paired_differences
-from jaxonline.results.statistics.sequential import PairStates, look
+from jaxonline.results.statistics.sequential import PairStates, encode_pairs, look
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Simulation of as many runs as are needed for confidence intervals of a given width.

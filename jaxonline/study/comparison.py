@@ -19,7 +19,7 @@ from jaxonline.parameters.errors import ArgumentError, SkewedRunsWarning
 from jaxonline.parameters.short_repr import short_repr
 from jaxonline.results import Result
 from jaxonline.results.statistics.estimates import learners_with_skewed_runs, missing_from
-from jaxonline.results.statistics.missing_events import MissingEvents, closest_decision
+from jaxonline.results.statistics.ranking import MissingEvents, closest_decision
 from jaxonline.results.tuned import Tuned
 from jaxonline.simulation.checking import check_comparator_type
 from jaxonline.simulation.options import RunOptions

@@ -22,8 +22,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.check import Limits
 from jaxonline.parameters.errors import ArgumentError, did_you_mean
 from jaxonline.results import Result
-from jaxonline.results.report.page_parts import PageParts
-from jaxonline.results.report.tables import Table, strict_json
+from jaxonline.results.report.tables import Table, html_page, strict_json
 from jaxonline.simulation import simulate
 from jaxonline.simulation.blocks import check_mesh
 from jaxonline.simulation.cluster import Cluster
@@ -36,6 +35,7 @@ from jaxonline.store.output_paths import output_file, write_text
 from jaxonline.store.zarr_format import DOCUMENT
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from rich.console import Console
 
@@ -136,13 +136,12 @@ class Report:
 
     Attributes:
         tables: tables by name, each written as a file.
-        figures: functions that each draw a figure, by the name of the figure.
+        figures: functions that each draw and return a Matplotlib figure or axes, by the name of the figure.
         sentences: sentences with conclusions from the numbers.
         results: results of simulations by name.
         numbers: numbers for JSON; by default the tables.
         shown: the tables to print; all by default.
-        bounds: regret bounds at each recorded round for the HTML page, by name of the result and by learner.
-        page: other arguments of `results.report.page.html_page`, such as configuration, commands and about.
+        page: other arguments of `results.report.tables.html_page`: the configuration.
 
     Example:
         >>> import sys, tempfile
@@ -154,11 +153,9 @@ class Report:
         >>> report = Report({"table": table}, sentences=["One learner is enough."])
         >>> report.show(Console(file=sys.stdout, width=40))  # doctest: +NORMALIZE_WHITESPACE
         Regret
-        ┏━━━━━━━━━┳━━━━━━━━┓
-        ┃ learner ┃ regret ┃
-        ┡━━━━━━━━━╇━━━━━━━━┩
-        │ a       │   2.00 │
-        └─────────┴────────┘
+        learner   regret
+        ────────────────
+        a           2.00
         One learner is enough.
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     [path.name for path in report.save(folder)]
@@ -166,12 +163,11 @@ class Report:
     """
 
     tables: Mapping[str, Table]
-    figures: Mapping[str, Callable[[], "Figure"]] = dataclasses.field(default_factory=dict)
+    figures: Mapping[str, Callable[[], "Figure | Axes"]] = dataclasses.field(default_factory=dict)
     sentences: Sequence[str] = ()
     results: Mapping[str, Result] = dataclasses.field(default_factory=dict)
     numbers: Any = None
     shown: Sequence[Table] | None = None
-    bounds: Mapping[str, Mapping[str, np.ndarray]] = dataclasses.field(default_factory=dict)
     page: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -194,9 +190,9 @@ class Report:
         """Return the numbers as strict JSON."""
         return strict_json({name: t.rows for name, t in self.tables.items()} if self.numbers is None else self.numbers)
 
-    def html(self, title: str = "", **parts: Unpack[PageParts]) -> str:
-        """Return the report as one HTML page; `parts` are further arguments of `results.report.page.html_page`."""
-        return self._page(title, {name: _png(draw()) for name, draw in self.figures.items()}, **parts)
+    def html(self, title: str = "") -> str:
+        """Return the report as one HTML page."""
+        return self._page(title, {name: draw_png(draw) for name, draw in self.figures.items()})
 
     def latex(self) -> str:
         r"""Return the printed tables as LaTeX, which requires the package booktabs.
@@ -219,7 +215,7 @@ class Report:
             \end{table}
             <BLANKLINE>
         """
-        return "% \\usepackage{booktabs}\n" + "\n".join(table.floating() for table in self._for_people())
+        return "% \\usepackage{booktabs}\n" + "\n".join(table.latex(floating=True) for table in self._for_people())
 
     def save(self, folder: str | Path) -> list[Path]:
         """Write NAME.csv, NAME.png, NAME.zarr, numbers.json and report.html to a folder; return the written paths.
@@ -233,7 +229,7 @@ class Report:
             write_text(path, text)
         saved = [result.save(folder / f"{file_name(name)}.zarr") for name, result in self.results.items()]
         write_checksums(folder, [*paths, *(path / DOCUMENT for path in saved)])
-        figures = {name: _png(draw()) for name, draw in self.figures.items()}
+        figures = {name: draw_png(draw) for name, draw in self.figures.items()}
         for name, image in figures.items():
             paths.append(folder / f"{name}.png")
             with output_file(paths[-1]) as path:
@@ -244,20 +240,19 @@ class Report:
     def _for_people(self) -> Sequence[Table]:
         return list(self.tables.values()) if self.shown is None else self.shown
 
-    def _page(self, title: str, figures: Mapping[str, bytes], **parts: Any) -> str:
-        from jaxonline.results.report.page import html_page
-
+    def _page(self, title: str, figures: Mapping[str, bytes]) -> str:
         tables = self._for_people()
         title = title or next((table.title for table in tables if table.title), "Report")
-        return html_page(
-            title, sentences=self.sentences, results=self.results, bounds=self.bounds, tables=tables, figures=figures,
-            **{**self.page, **parts},
-        )  # fmt: skip
+        return html_page(title, sentences=self.sentences, tables=tables, figures=figures, **self.page)
 
 
-def _png(figure: "Figure") -> bytes:
-    image = io.BytesIO()
-    figure.savefig(image, format="png", dpi=150)
+def draw_png(draw: Callable[[], "Figure | Axes"]) -> bytes:
+    """Return the figure of a report as PNG, and close it."""
+    from matplotlib import pyplot
+
+    image, figure = io.BytesIO(), draw().get_figure(root=True)
+    figure.savefig(image, format="png", dpi=150)  # type: ignore[union-attr]
+    pyplot.close(figure)
     return image.getvalue()
 
 

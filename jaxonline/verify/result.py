@@ -5,8 +5,7 @@ import math
 
 import numpy as np
 
-from jaxonline.results.report.columns import Number, Text
-from jaxonline.results.report.tables import Table
+from jaxonline.results.report.tables import Number, Table, Text
 
 BIASED, WITHIN_TOLERANCE, UNDECIDED = "biased", "within tolerance", "undecided"
 RESPECTED, VIOLATED = "respected", "violated"

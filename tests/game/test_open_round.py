@@ -101,7 +101,7 @@ def test_measures_have_intervals_plots_storage_and_selection(bandit, tmp_path):
     assert set(bandit.quantities) == {
         "regret", "comparator_loss", "cumulative_loss", "queries", "pulls", "switches", "longest row",
     }  # fmt: skip
-    lines = bandit.plot(quantity="longest row").axes[0].get_lines()
+    lines = bandit.plot(quantity="longest row").get_lines()
     np.testing.assert_array_equal(lines[0].get_ydata(), bandit.mean("longest row").mean[0])
     loaded = jo.Result.load(bandit.save(tmp_path / "bandit"))
     for name, array in bandit.measures.items():

@@ -169,8 +169,8 @@ def test_tables_axes_latex_and_pandas_name_the_regret():
     assert label in result.to_latex()
     assert label in result.to_markdown()
     assert set(result.to_pandas().label) == {label}
-    assert result.plot().axes[0].get_ylabel() == label
-    assert " ".join(result.plot(style="paper").axes[0].get_ylabel().split()) == label
+    assert result.plot().get_ylabel() == label
+    assert " ".join(result.plot(style="paper").get_ylabel().split()) == label
     assert label in repr(result.ranking())
     assert label in repr(jo.results.Standings({"arms": result}))
 
@@ -183,7 +183,7 @@ def test_tables_print_as_text_and_as_html():
     table = made_result().ranking().table
     assert repr(table).splitlines()[0] == table.title
     assert "learner 0" in repr(table)
-    assert "<table>" in table._repr_html_()
+    assert "<table" in table._repr_html_()
     assert table.caption in " ".join(Tags(table._repr_html_()).words)
 
 
@@ -207,7 +207,7 @@ def test_a_comparison_prints_as_one_line_and_its_outcome_as_a_table():
     assert "\n" not in repr(comparison)
     compared = comparison.run(Context(), n_runs=2, n_rounds=6)
     assert repr(compared) == repr(compared.result)
-    assert "<table>" in compared._repr_html_()
+    assert "<table" in compared._repr_html_()
 
 
 def test_a_benchmark_prints_as_one_line():

@@ -7,8 +7,6 @@ import pytest
 
 import jaxonline as jo
 from jaxonline.estimators.series import SeriesOptions
-from jaxonline.results.report.page import html_page
-from jaxonline.results.report.page_parts import PageParts
 from jaxonline.simulation.options import StudyOptions
 from jaxonline.study.files.keys import KeyOverrides, StudyKeys
 from jaxonline.verify.bias import UnbiasedOptions
@@ -28,7 +26,6 @@ def keywords(function) -> dict[str, typing.Any]:
     [
         (StudyOptions, jo.simulate, OF_CONTEXT),
         (UnbiasedOptions, jo.verify.unbiased, set()),
-        (PageParts, html_page, {"figures"}),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )

@@ -20,7 +20,7 @@ import pytest
 import yaml
 from fresh_python import ROOT
 
-NEEDED = {".typed", ".css", ".js", ".bib", ".toml", ".csv", ".txt"}  # endings of what is read at run time
+NEEDED = {".typed", ".bib", ".toml", ".csv", ".txt"}  # endings of what is read at run time
 DATA = ["jaxonline/study/examples/my_data.csv"]  # goes with the study file own-data.toml
 
 

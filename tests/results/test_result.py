@@ -2,7 +2,6 @@
 
 import json
 
-import matplotlib.figure
 import numpy as np
 import pytest
 from made_up import RUNS, made_up
@@ -133,34 +132,6 @@ def test_a_simulated_result_loads_with_the_same_meta(tmp_path):
     assert loaded.meta == result.meta
     np.testing.assert_array_equal(loaded.regret, result.regret)
     assert loaded.regret[0, 0].tolist() == [3.0, 3.0]
-
-
-@pytest.mark.parametrize("failed", [(), ((0, 2), (1, 3))])
-def test_the_figure(tmp_path, failed):
-    """One panel, or two with bounds; written in the format of the file's name."""
-    result = made_up(failed=failed)
-    figure = result.plot(tmp_path / "folder" / "figure.png", bounds={"α": np.array([3.0, 4.0, 5.0])}, title="A study")
-    assert isinstance(figure, matplotlib.figure.Figure)
-    assert len(figure.axes) == 2
-    assert (tmp_path / "folder" / "figure.png").read_bytes().startswith(b"\x89PNG")
-    lines = {line.get_label(): line for line in figure.axes[0].get_lines()}
-    np.testing.assert_array_equal(lines["b, c"].get_ydata(), [0.0, *result.mean().mean[1]])
-    assert len(result.plot(quantity="queries").axes) == 1
-
-
-@pytest.mark.parametrize(
-    ("failed", "overflowed", "runs"),
-    [
-        ((), (), "12 runs"),
-        (((0, 2), (1, 2)), (), "11 of 12 runs"),
-        (((0, 2),), ((0, 2), (0, 3), (1, 4)), "10 to 11 of 12 runs"),
-        ((), ((1, 0),), "11 to 12 of 12 runs"),
-        (tuple((1, run) for run in range(RUNS)), (), "0 to 12 of 12 runs"),
-    ],
-)
-def test_the_figure_says_how_many_runs_are_in_the_means(failed, overflowed, runs):
-    figure = made_up(failed=failed, overflowed=overflowed).plot(level=0.9)
-    assert figure.axes[0].get_title() == f"mean of {runs}, 90 % simultaneous bands"
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from jaxonline.parameters.errors import SkewedRunsWarning
 from jaxonline.results import Result, Standings
 from jaxonline.results.report.summary import horizon_table
 from jaxonline.results.statistics import mean_over_runs
-from jaxonline.results.statistics.missing_events import MissingEvents
+from jaxonline.results.statistics.ranking import MissingEvents
 from jaxonline.results.tuned import Rung, Tuned
 from jaxonline.simulation.tuning import horizon_values
 from jaxonline.study.files.differences import compare_results
@@ -183,7 +183,7 @@ def report_of(result):
         from rich.console import Console
 
         report.show(Console(file=text, width=80))
-    figures = " ".join(words_of(draw()) for draw in report.figures.values())
+    figures = " ".join(words_of(draw().figure) for draw in report.figures.values())
     return "\n".join([text.getvalue(), report.json(), report.html(), report.latex(), figures])
 
 
@@ -193,12 +193,12 @@ def rankings_of(result, plain):
 
 def standings_of(result, plain):
     standings = Standings({"a": result, "b": plain})
-    return f"{standings} {standings.html()} {standings.means}"
+    return f"{standings} {standings._repr_html_()} {standings.means}"
 
 
 def across_games_of(result, plain):
     across = Standings({"a": result, "b": result}).across_games(reference="greedy")
-    return f"{across} {across.improvements()} {words_of(across.plot_profiles())}"
+    return f"{across} {across.improvements()}"
 
 
 def history(game=REWARDS):
@@ -219,8 +219,8 @@ OUTPUTS = {  # of a result with a comparator, and a result without one
     "LaTeX": lambda result, plain: "".join(map(result.to_latex, QUANTITIES)) + plain.to_latex(),
     "pandas": lambda result, plain: "".join(result.to_pandas(name).to_csv() for name in QUANTITIES),
     "xarray": lambda result, plain: f"{result.dataset}",
-    "figures": lambda result, plain: " ".join(words_of(result.plot(quantity=name)) for name in QUANTITIES),
-    "figure without comparator": lambda result, plain: words_of(plain.plot()),
+    "figures": lambda result, plain: " ".join(words_of(result.plot(quantity=name).figure) for name in QUANTITIES),
+    "figure without comparator": lambda result, plain: words_of(plain.plot().figure),
     "standings": standings_of,
     "across games": across_games_of,
     "report": lambda result, plain: report_of(result),

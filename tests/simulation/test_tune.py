@@ -204,7 +204,11 @@ def test_choice_at_the_edge_warns(no_further_program):
     ):
         found = jo.tune(GAME, make, {"step": [0.02, 0.05, 0.1, 0.2]}, key=3, **SIZES)
     assert found.at_edge == ("step",)
-    assert repr(found).endswith("step = 0.2 is the largest that was tried, so that a better one may lie beyond")
+    assert (
+        repr(found)
+        .replace("\n", " ")
+        .endswith("step = 0.2 is the largest that was tried, so that a better one may lie beyond")
+    )
 
 
 def test_tuned_has_a_repr_and_html(tuned):
@@ -214,7 +218,7 @@ def test_tuned_has_a_repr_and_html(tuned):
         ["0.2", "2", "32"], ["0.5", "2", "32"], ["0.02", "1", "16"], ["1e+20", "1", "16"]
     ]  # fmt: skip
     assert lines[-1].startswith("cost: 1,536 rounds, 75 % of what all runs of all settings take; ")
-    assert "<table>" in tuned._repr_html_()
+    assert "<table" in tuned._repr_html_()
     frame = tuned.to_pandas()
     assert list(frame.columns) == [
         "step", "rung", "runs", "cumulative_loss", "low", "high", "failed", "setting", "chosen"

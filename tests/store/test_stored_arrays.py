@@ -86,15 +86,6 @@ def test_arithmetic_works_as_in_numpy(played, stored):
         np.array(array, copy=False)
 
 
-@pytest.mark.parametrize("learners", [("two[1]", "one"), ("two[0]",)])
-def test_parts_stay_in_the_store(played, stored, learners):
-    runs = slice(3, 19, 4)
-    some, wanted = (each.select(*learners, runs=runs) for each in (stored, played[0]))
-    assert isinstance(some.cumulative_loss, StoredArray)
-    assert_same_bits(some, wanted)
-    assert_same_bits(some.select(learners[0], runs=[2, 0]), wanted.select(learners[0], runs=[2, 0]))
-
-
 def test_a_stored_result_is_saved_and_loaded(played, stored, tmp_path):
     """The files are those of a result in memory."""
     folders = [each.save(tmp_path / name) for each, name in ((stored, "stored"), (played[0], "held"))]
@@ -174,30 +165,6 @@ def test_a_replaced_store_raises_an_error(nothing_held, place):
     with pytest.raises(FileNotFoundError):
         np.asarray(old.queries)
     assert jo.load_result(place).comparator_loss is None, "nothing was saved"
-
-
-def test_a_result_saved_over_its_own_store_raises_an_error(nothing_held, place, monkeypatch):
-    """The store is that of the new numbers; saving changes no result, so what is read from the old store is gone."""
-    wanted = made_up().select("b, c", "α", runs=slice(9))
-    made_up().save(place)
-    old = jo.load_result(place)
-    found = old.select("b, c", "α", runs=slice(9))
-    before = dict(vars(found))
-    found.save(place)
-    assert all(vars(found)[name] is of for name, of in before.items())
-    for gone in (found, old):
-        with pytest.raises(FileNotFoundError, match="removed or replaced"):
-            gone.regret  # noqa: B018
-    new = jo.load_result(place)
-    for _ in range(2):  # the same numbers again: it goes on to be read
-        assert isinstance(new.cumulative_loss, StoredArray)
-        for each in (new, jo.load_result(place)):
-            np.testing.assert_array_equal(each.cumulative_loss, wanted.cumulative_loss)
-            np.testing.assert_array_equal(each.regret, wanted.regret)
-        new.save(place)
-    again = new.select("α")
-    again.save(place)
-    np.testing.assert_array_equal(jo.load_result(place).regret, wanted.regret[1:])
 
 
 def test_a_replaced_study_raises_an_error(played, nothing_held, tmp_path):

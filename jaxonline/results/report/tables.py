@@ -1,290 +1,93 @@
-"""Tables: CSV and JSON contain all entries of the rows; text, Markdown, LaTeX and HTML show the visible columns."""
+"""Tables: rows of numbers, which are a pandas DataFrame, and the columns that people read; the page of a report.
 
-import csv
+Text is printed by the library rich, LaTeX by the Styler of pandas, and CSV by pandas.
+"""
+
+import base64
+import html
 import io
 import json
+import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import textwrap
+import zlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from jaxonline.parameters import check
-from jaxonline.results.report.columns import Count, Fixed, Interval, Number, Row, Text, interval_ends
-from jaxonline.results.report.formats import (
-    escape_csv,
-    escape_html,
-    escape_markdown,
-    escape_tex,
-    format_fixed,
-    replace_controls,
-    shorten,
-    terminal_width,
-    to_one_line,
-    wrap_for_notebook,
-)
-from jaxonline.results.report.formulas import formulas_to_text
+from jaxonline.parameters.errors import replace_controls, to_one_line
 
-EXCLUDED_RUNS_COLUMNS = (Count("failed", "failed\nruns"), Count("overflowed", "overflowed\nruns"))
-REGRET_COLUMNS = (  # of the rows of `Result.table`
-    Text("learner"),
-    Number("queries_per_round", "queries\n/round", partial(format_fixed, "{:.2f}")),
-    Fixed("regret", "regret\n(95 %)", "{:.2f}"),
-    Number("regret_per_round", "regret\n/round", partial(format_fixed, "{:.5f}")),
-    Number("bound", "theorem's\nbound", partial(format_fixed, "{:,.0f}")),
-    *EXCLUDED_RUNS_COLUMNS,
-)
+if TYPE_CHECKING:
+    import pandas
+    import rich.console
+    import rich.table
+
+Row = Mapping[str, Any]
+Form = str | Callable[[float], str]  # "{:.2f}", or a function
+WIDTH = 100  # of printed tables, in characters
+MAX_POWER, MIN_POWER = 7, -4  # other numbers have a power of ten
+ROUNDING_ERROR = 1e-12  # relative; narrower intervals are rounding errors
 
 
-def bounds_at_horizon(bounds: Mapping[str, Any] | None, learners: Sequence[str]) -> dict[str, Any]:
-    """Return the bounds by learner as numbers; a bound is a number or a `Bound`. Infinity means that there is none."""
-    given = check.dictionary("bounds", bounds, learners)
-    numbers = {name: getattr(bound, "value", bound) for name, bound in given.items()}
-    for name, bound in numbers.items():
-        if not isinstance(bound, float | np.floating) or np.isnan(bound):
-            check.number(f"bounds[{name!r}]", bound)
-    return numbers
+# ---------------------------------------------------------------------------------------------------------------------
+# Numbers and texts
 
 
-def horizon_rows(result: Any, bounds: Mapping[str, float] | None, level: float, interval: Any) -> list[dict[str, Any]]:
-    """Return the rows of `Result.table`."""
-    numbers = bounds_at_horizon(bounds, result.learners)
-    regret, queries = result.mean("regret", level, interval), result.mean("queries")
-    horizon = int(result.rounds[-1])
-    return [
-        {
-            "learner": name,
-            "queries_per_round": float(queries.mean[i, -1]) / horizon,
-            "regret": float(regret.mean[i, -1]),
-            "low": float(regret.low[i, -1]),
-            "high": float(regret.high[i, -1]),
-            "regret_per_round": float(regret.mean[i, -1]) / horizon,
-            "bound": numbers.get(name),
-            "failed": int(result.failed[i]),
-            "overflowed": int(result.overflowed[i]),
-        }
-        for i, name in enumerate(result.learners)
-    ]
-
-
-@dataclass(frozen=True, repr=False)
-class Table:
-    r"""Rows of numbers and the columns that show them.
-
-    A console of the library `rich` prints the table in the widest of three frames that fits the console.
-
-    Attributes:
-        title: title of the table.
-        rows: dictionaries; the columns of a CSV file are the keys of the first row.
-        columns: the visible columns; if empty, a column for each entry of the first row.
-        group: key of an entry that forms groups; a line separates consecutive rows that differ in this entry.
-        headed: whether the name of each group is written above its rows.
-        caption: text below the table.
-        strong: key of an entry; numbers with an interval are bold in rows where this entry is true (LaTeX, Markdown,
-            HTML).
+def format_number(value: float, digits: int = 4) -> str:
+    """Format a number with `digits` significant digits; an integer below 10^7 has all its digits.
 
     Example:
-        >>> rows = [{"learner": "a", "regret": 2.0, "low": 1.5, "high": 2.5, "bound": None}]
-        >>> table = Table("Regret", rows, (Text("learner"), Interval("regret", "regret\n(95 %)", "{:.1f}")))
-        >>> print(table.markdown())
-        | learner | regret (95 %) |
-        | --- | ---: |
-        | a | 2.0 ± 0.5 |
-        <BLANKLINE>
-        >>> print(table.csv())
-        learner,regret,low,high,bound
-        a,2,1.5,2.5,
-        <BLANKLINE>
+        >>> [format_number(number) for number in (20.4567, 2.0, 12345.6, 1.5e12, 0.00002, float("nan"))]
+        ['20.46', '2', '12,346', '1.500e+12', '2.000e-05', '-']
     """
-
-    title: str
-    rows: Sequence[Row]
-    columns: Sequence[Text] = ()
-    group: str = ""
-    headed: bool = False
-    caption: str = ""
-    strong: str = ""
-
-    @property
-    def shown(self) -> list[Text]:
-        """The visible columns, without columns of counts that are all 0."""
-        columns = self.columns or [
-            Text(k) if isinstance(v, str) else Number(k) for k, v in dict(*self.rows[:1]).items()
-        ]
-        return [column for column in columns if column.wanted(self.rows)]
-
-    def csv(self) -> str:
-        """Return the rows as CSV text; floats have 6 digits, and None becomes an empty cell.
-
-        No spreadsheet runs a text as a formula: a text that begins with =, +, - or @ gets an apostrophe in front, and
-        control characters are replaced.
-        """
-        keys = list(dict(*self.rows[:1]))
-        cells = [keys, *(map(row.get, keys) for row in self.rows)] if keys else []
-        lines = [[_csv_cell(value) for value in line] for line in cells]
-        # some spreadsheets split a line at semicolons, but not inside quotation marks
-        split = any(isinstance(cell, str) and ";" in cell for line in lines for cell in line)
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL if split else csv.QUOTE_MINIMAL)
-        writer.writerows(lines)
-        return text.getvalue()
-
-    def json(self) -> str:
-        """Return the rows as JSON text, with null for NaN and infinity."""
-        return strict_json(self.rows)
-
-    def markdown(self) -> str:
-        """Return the table in GitHub's Markdown, without its title."""
-        lines = [self._heads(escape_markdown), ["---:" if column.numeric else "---" for column in self.shown]]
-        for _, heading, cells, strong in self._plain_lines(escape_markdown):
-            lines += [[f"**{heading}**", *[""] * (len(cells) - 1)]] if heading else []
-            lines.append([f"**{cell}**" if bold else cell for cell, bold in zip(cells, strong, strict=True)])
-        return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-    def latex(self) -> str:
-        """Return the table as a LaTeX tabular with booktabs rules, without its title."""
-        heads = self._heads(escape_tex)
-        lines = [_tex_row(heads), r"\midrule"]
-        for i, (first, heading, cells, strong) in enumerate(self._lines(escape_tex)):
-            lines += [r"\midrule"] if first and i else []
-            lines += [rf"\multicolumn{{{len(heads)}}}{{l}}{{{heading}}} \\"] if heading else []
-            numeric = [column.numeric for column in self.shown]
-            cells = [_MINUS.sub("$-$", cell) if own else cell for cell, own in zip(cells, numeric, strict=True)]
-            bold = (rf"\textbf{{\boldmath {cell}}}" if own else cell for cell, own in zip(cells, strong, strict=True))
-            lines.append(_tex_row(bold))
-        kinds = "".join("r" if column.numeric else "l" for column in self.shown)
-        return "\n".join([rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", *lines, r"\bottomrule", r"\end{tabular}", ""])
-
-    def floating(self) -> str:
-        """Return a LaTeX table environment with the tabular, the title as its caption, and the caption as a note."""
-        below = f"\\\\[2pt]\n{{\\footnotesize {escape_tex(self.caption)}}}\n" if self.caption else ""
-        title = f"\\caption{{{escape_tex(self.title)}}}\n" if self.title else ""
-        return f"\\begin{{table}}\n\\centering\n{title}{self.latex()}{below}\\end{{table}}\n"
-
-    def html(self) -> str:
-        """Return the table as HTML with its title; a numeric cell has its sort key in the attribute `data-value`."""
-        lines = ["<table>", f"<caption>{escape_html(self.title)}</caption>", "<thead><tr>"]
-        for column, head in zip(self.shown, self._heads(escape_html), strict=True):
-            head = head.replace(" %", "&nbsp;%")
-            lines.append(f'<th scope="col"{_NUMERIC * column.numeric}>{head}</th>')
-        lines += ["</tr></thead>", "<tbody>"]
-        for i, (row, (first, heading, cells, strong)) in enumerate(
-            zip(self.rows, self._plain_lines(escape_html), strict=True)
-        ):
-            lines += ["</tbody>", "<tbody>"] if first and i else []
-            if heading:
-                lines.append(f'<tr class="group"><th scope="rowgroup" colspan="{len(cells)}">{heading}</th></tr>')
-            lines.append("<tr>")
-            for at, (column, cell, bold) in enumerate(zip(self.shown, cells, strong, strict=True)):
-                words, tag = f"<strong>{cell}</strong>" if bold else cell, "td" if at else "th"
-                lines.append(f"<{tag}{_SCOPE * (not at)}{_sort_attributes(column, row)}>{words}</{tag}>")
-            lines.append("</tr>")
-        return "\n".join([*lines, "</tbody>", "</table>", ""])
-
-    def __repr__(self) -> str:
-        title, caption = (formulas_to_text(to_one_line(words)) for words in (self.title, self.caption))
-        return "\n".join(filter(None, (title, self.text(), caption)))
-
-    def _repr_html_(self) -> str:
-        caption = f"<p>{escape_html(self.caption)}</p>" if self.caption else ""
-        return wrap_for_notebook(f"{self.html()}{caption}")
-
-    def text(self, width: int = 100) -> str:
-        """Return the table as text of at most `width` columns, with texts shortened and the last columns left out."""
-        shown = self.shown
-        heads = [(column.head or column.key).split("\n") for column in shown]
-        height = max(map(len, heads), default=0)
-        lines = [[*[""] * (height - len(head)), *head] for head in heads]
-        for _, _, cells, _ in self._plain_lines(to_one_line):
-            for line, cell in zip(lines, cells, strict=True):
-                line.append(cell)
-        for line, column in zip(lines, shown, strict=True):
-            if not column.numeric:
-                line[:] = [shorten(cell, max(width // 3, 8)) for cell in line]
-        widths = [max(map(terminal_width, line)) for line in lines]
-        while sum(widths) + 2 * (len(widths) - 1) > width and len(widths) > 1:
-            lines, widths, shown = lines[:-1], widths[:-1], shown[:-1]
-        text_lines = []
-        for cells in zip(*lines, strict=True):
-            pads = [" " * (own - terminal_width(cell)) for own, cell in zip(widths, cells, strict=True)]
-            each = zip(cells, pads, shown, strict=True)
-            text_lines.append(
-                "  ".join(pad + cell if column.numeric else cell + pad for cell, pad, column in each).rstrip()
-            )
-        return "\n".join(text_lines)
-
-    def _heads(self, escaped: Callable[[str], str] = str) -> list[str]:
-        return [escaped(column.head.replace("\n", " ") or column.key) for column in self.shown]
-
-    def _plain_lines(self, escaped: Callable[[str], str]) -> list[tuple[bool, str, list[str], list[bool]]]:
-        """Return `_lines` with plain letters in place of formulas."""
-        return self._lines(lambda words: escaped(formulas_to_text(words)))
-
-    def _lines(self, escaped: Callable[[str], str] = str) -> list[tuple[bool, str, list[str], list[bool]]]:
-        """Return for each row: whether a group begins, the group's heading, the cells, and which cells are bold."""
-        before, lines = None, []
-        for row in self.rows:
-            group = row.get(self.group)
-            first, before = group != before, group
-            heading = escaped(str(group)) if first and self.headed else ""
-            strong = [bool(row.get(self.strong)) and isinstance(column, Interval) for column in self.shown]
-            lines.append((first, heading, [escaped(column.show(row)) for column in self.shown], strong))
-        return lines
-
-    def __rich_console__(self, console: Any, options: Any) -> Any:
-        from rich import box
-
-        compact = {"box": box.SIMPLE_HEAD, "show_edge": False, "padding": (0, 1, 0, 0)}
-        for frame in ({}, {"pad_edge": False}, compact):
-            table = self._framed(frame)
-            if console.measure(table, options=options.update(max_width=1000)).maximum <= options.max_width:
-                break
-        yield table
-
-    def _framed(self, frame: Mapping[str, Any]) -> Any:
-        from rich import table, text
-
-        framed = table.Table(
-            title=text.Text(replace_controls(self.title), "table.title"), title_justify="left",
-            caption=text.Text(replace_controls(self.caption), "table.caption") if self.caption else None,
-            caption_justify="left", **frame,
-        )  # fmt: skip
-        for column in self.shown:
-            justify = "right" if column.numeric else "left"
-            options = {"justify": justify, "no_wrap": column.numeric, "overflow": "fold", "style": column.style}
-            framed.add_column(text.Text(replace_controls(column.head or column.key)), **options)
-        for first, heading, cells, _ in self._plain_lines(replace_controls):
-            if first:
-                framed.add_section()
-            if heading:
-                framed.add_row(text.Text(heading, style="bold"))
-            indent = "  " if self.headed else ""
-            framed.add_row(text.Text(indent + cells[0]), *map(text.Text, cells[1:]))
-        return framed
+    value = float(value)
+    if not math.isfinite(value):
+        return "-" if math.isnan(value) else "∞" if value > 0 else "-∞"
+    if value.is_integer() and abs(value) < 10**MAX_POWER:
+        return f"{int(value):,}"
+    power = _power(value, digits)
+    if MIN_POWER <= power < MAX_POWER:
+        return f"{value:,.{max(0, digits - 1 - power)}f}"
+    return f"{value:.{digits - 1}e}"
 
 
-def pivot(rows: Sequence[Row], down: str, labels: Sequence[str], value: str) -> list[dict[str, Any]]:
-    """Merge rows with equal entries `down`; the `value` of each row, with its limits, gets the row's label as its key.
+def format_measurement(value: float, half: float) -> str:
+    """Format a number and the half-width of its interval to the half-width's second digit; NaN stands for no interval.
 
     Example:
-        >>> rows = [{"learner": "a", "regret": noise + 1.0, "low": 0.0, "high": 3.0} for noise in (0, 1)]
-        >>> pivot(rows, "learner", ["no noise", "noise"], "regret")[0]["noise"]
-        2.0
+        >>> [format_measurement(*pair) for pair in [(20.4567, 0.2912), (20461.3, 290), (1, float("nan")), (2.5, 0)]]
+        ['20.46 ± 0.29', '20,461 ± 290', '1', '2.500 ± 0']
+        >>> format_measurement(1.2345e12, 3.1e9)
+        '(1.2345 ± 0.0031)e+12'
     """
-    merged: dict[str, dict[str, Any]] = {}
-    for row, label in zip(rows, labels, strict=True):
-        low, high = interval_ends(row, value)
-        new = {label: row[value], f"{label}_low": low, f"{label}_high": high}
-        merged[row[down]] = merged.get(row[down], {down: row[down]}) | new
-    return list(merged.values())
+    value, half = float(value), float(half)
+    if not math.isfinite(value) or math.isnan(half):
+        return format_number(value)
+    if not math.isfinite(half) or half <= ROUNDING_ERROR * abs(value):
+        return f"{format_number(value)} ± {'0' if math.isfinite(half) else '∞'}"
+    power = _power(max(abs(value), half), 2)
+    scale, end = (1.0, "") if MIN_POWER <= power < MAX_POWER else (10.0**power, f"e{power:+03d}")
+    decimals = max(0, 1 - _power(half / scale, 2))
+    words = f"{value / scale:,.{decimals}f} ± {half / scale:,.{decimals}f}"
+    return f"({words}){end}" if end else words
 
 
-def _csv_cell(value: Any) -> Any:
-    if isinstance(value, str):
-        return escape_csv(value)
-    return f"{value:.6g}" if isinstance(value, float) else value
+def _power(value: float, digits: int) -> int:
+    """Return the power of ten of a number after rounding to `digits` digits: -1 for 0.0999, which becomes 0.10."""
+    return int(f"{abs(value):.{digits - 1}e}".partition("e")[2])
+
+
+def shorten(words: str, most: int) -> str:
+    """Return a text as one line of at most `most` characters; it leaves out the middle, since names differ at the end.
+
+    Example:
+        >>> shorten("gradient descent[0.125]", 12)
+        'gradie….125]'
+    """
+    words = to_one_line(words)
+    return words if len(words) <= most else f"{words[: most // 2]}…{words[len(words) - (most - 1) // 2 :]}"
 
 
 def strict_json(numbers: Any) -> str:
@@ -304,27 +107,320 @@ def _replace_nonfinite(numbers: Any) -> Any:
         return [_replace_nonfinite(value) for value in numbers]
     if isinstance(numbers, (np.ndarray, np.generic)):
         return _replace_nonfinite(numbers.tolist())
-    return None if isinstance(numbers, float) and not np.isfinite(numbers) else numbers
+    return None if isinstance(numbers, float) and not math.isfinite(numbers) else numbers
 
 
-_MINUS = re.compile(r"(?<![\w.])-(?=[\d$])")
+# ---------------------------------------------------------------------------------------------------------------------
+# Columns
 
 
-def _tex_row(cells: Iterable[str]) -> str:
-    """Return a LaTeX table row; it starts with {} if the command before would read the first cell as an option."""
-    row = " & ".join(cells) + r" \\"
-    return "{}" + row if row.startswith(("[", "*")) else row
+@dataclass(frozen=True)
+class Text:
+    """A column of text: it shows the entry `key` of each row below the heading `head` (by default the key)."""
+
+    key: str
+    head: str = ""
+    numeric: ClassVar[bool] = False
+
+    def show(self, row: Row) -> str:
+        """Return the text of the cell in a row: "-" for None or NaN, "" for a missing entry."""
+        value = row.get(self.key, "")
+        return "-" if value is None or value != value else self._words(value, row) if self.key in row else ""
+
+    def wanted(self, rows: Sequence[Row]) -> bool:
+        """Return whether a table with the given rows shows the column."""
+        return True
+
+    def _words(self, value: Any, row: Row) -> str:
+        return to_one_line(str(value))
 
 
-_NUMERIC, _SCOPE = ' class="number"', ' scope="row"'
+@dataclass(frozen=True)
+class Number(Text):
+    """A column of numbers in the format `form`."""
+
+    form: Form = "{:.6g}"
+    numeric: ClassVar[bool] = True
+
+    def _words(self, value: Any, row: Row) -> str:
+        return _apply(self.form, value)
 
 
-def _sort_attributes(column: Text, row: Row) -> str:
-    """Return the HTML attributes of a cell; a known number has its sort key in `data-value`."""
-    if not column.numeric:
-        return ""
-    value = row.get(column.key)
-    if isinstance(value, int | float | np.number) and value == value:
-        number = f"{float(value):.12g}".replace("inf", "Infinity")  # the name in JavaScript
-        return f'{_NUMERIC} data-value="{number}"'
-    return _NUMERIC
+@dataclass(frozen=True)
+class Interval(Number):
+    """A column of numbers with intervals: "mean ± half-width", or "mean [low, high]" if `brackets` is True.
+
+    By default, both are rounded to the second significant digit of the half-width. The ends of the interval are the
+    entries `<key>_low` and `<key>_high` of a row, or else `low` and `high`.
+
+    Example:
+        >>> row = {"regret": 20.4567, "low": 20.17, "high": 20.75}
+        >>> Interval("regret").show(row), Interval("regret", form="{:.1f}", brackets=True).show(row)
+        ('20.46 ± 0.29', '20.5 [20.2, 20.8]')
+    """
+
+    form: Form = ""
+    brackets: bool = False
+
+    def _words(self, value: Any, row: Row) -> str:
+        low, high = (row.get(f"{self.key}_{end}", row.get(end)) for end in ("low", "high"))
+        if not self.form:
+            return format_measurement(value, (high - low) / 2)
+        words = _apply(self.form, value)
+        if low != low or high != high:  # a single run has no interval
+            return words
+        if self.brackets:
+            return f"{words} [{_apply(self.form, low)}, {_apply(self.form, high)}]"
+        return f"{words} ± {_apply(self.form, (high - low) / 2).removeprefix('+')}"
+
+
+@dataclass(frozen=True)
+class Count(Number):
+    """A column of counts that should be 0; the table shows the column only if a count is not 0."""
+
+    form: Form = "{:d}"
+
+    def wanted(self, rows: Sequence[Row]) -> bool:
+        """Return whether a count in one of the given rows is not 0."""
+        return any(row.get(self.key) for row in rows)
+
+
+def _apply(form: Form, value: float) -> str:
+    return form.format(value) if isinstance(form, str) else form(value)
+
+
+EXCLUDED_RUNS_COLUMNS = (Count("failed", "failed\nruns"), Count("overflowed", "overflowed\nruns"))
+REGRET_COLUMNS = (  # of the rows of `Result.table`
+    Text("learner"),
+    Number("queries_per_round", "queries\n/round", format_number),
+    Interval("regret", "regret\n(95 %)"),
+    Number("regret_per_round", "regret\n/round", format_number),
+    Number("bound", "theorem's\nbound", format_number),
+    *EXCLUDED_RUNS_COLUMNS,
+)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Tables
+
+
+class Printed:
+    """Base class of objects that are shown as their attribute `table`."""
+
+    table: Any
+
+    @property
+    def _printed(self) -> "Table":
+        return self.table
+
+    def __repr__(self) -> str:
+        return repr(self._printed)
+
+    def _repr_html_(self) -> str:
+        return self._printed._repr_html_()
+
+
+@dataclass(frozen=True, repr=False)
+class Table:
+    """Rows of numbers and the columns that show them.
+
+    A console of the library rich prints the table; `str` and notebooks show it, too.
+
+    Attributes:
+        title: title of the table.
+        rows: a dictionary of numbers and texts for each row.
+        columns: the visible columns; if empty, a column for each entry of the first row.
+        group: key of an entry that forms groups; printed text has a line between rows that differ in this entry.
+        caption: text below the table.
+        strong: key of an entry; numbers with an interval are bold in rows where this entry is true (LaTeX, Markdown,
+            HTML).
+
+    Example:
+        >>> rows = [{"learner": "a", "regret": 2.0, "low": 1.5, "high": 2.5, "bound": None}]
+        >>> table = Table("Regret", rows, (Text("learner"), Interval("regret", "regret\\n(95 %)", "{:.1f}")))
+        >>> print(table.markdown())
+        | learner | regret (95 %) |
+        | --- | ---: |
+        | a | 2.0 ± 0.5 |
+        <BLANKLINE>
+        >>> print(table.csv())
+        learner,regret,low,high,bound
+        a,2,1.5,2.5,
+        <BLANKLINE>
+    """
+
+    title: str
+    rows: Sequence[Row]
+    columns: Sequence[Text] = ()
+    group: str = ""
+    caption: str = ""
+    strong: str = ""
+
+    @property
+    def frame(self) -> "pandas.DataFrame":
+        """The numbers of all rows as a DataFrame, also those that no column shows."""
+        import pandas
+
+        return pandas.DataFrame(list(self.rows))
+
+    @property
+    def shown(self) -> list[Text]:
+        """The visible columns, without columns of counts that are all 0."""
+        entries = dict(*self.rows[:1]).items()
+        columns = self.columns or [Text(key) if isinstance(value, str) else Number(key) for key, value in entries]
+        return [column for column in columns if column.wanted(self.rows)]
+
+    def csv(self) -> str:
+        """Return the DataFrame as CSV text; floats have 6 digits, and None becomes an empty cell."""
+        return self.frame.to_csv(index=False, float_format="%.6g", lineterminator="\n") if self.rows else ""
+
+    def text(self, width: int = WIDTH) -> str:
+        """Return the table as text of about `width` columns, without title and caption; no number is cut."""
+        from rich.console import Console
+        from rich.measure import Measurement
+
+        table = self._rich(box=None, padding=(0, 2, 0, 0))
+        console = Console(file=io.StringIO(), color_system=None, force_terminal=False, force_jupyter=False)
+        console.width = max(width, Measurement.get(console, console.options.update(max_width=10_000), table).minimum)
+        console.print(table)
+        return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())  # type: ignore[attr-defined]
+
+    def markdown(self) -> str:
+        """Return the table in GitHub's Markdown, without its title."""
+        bold = [[f"**{cell}**" if strong else cell for cell, strong in line] for line in self._cells(_escape_markdown)]
+        rule = ["---:" if column.numeric else "---" for column in self.shown]
+        return "".join(f"| {' | '.join(line)} |\n" for line in [self._heads(_escape_markdown), rule, *bold])
+
+    def latex(self, floating: bool = False) -> str:
+        r"""Return the table as a LaTeX tabular with booktabs rules; `floating` adds a table environment with the title.
+
+        Formulas between dollar signs stay formulas, and other signs are escaped.
+        """
+        place = {"position_float": "centering", "caption": _escape_latex(self.title)} if floating else {}
+        kinds = "".join("r" if column.numeric else "l" for column in self.shown)
+        words = self._styler("latex-math").to_latex(hrules=True, convert_css=True, column_format=kinds, **place)
+        words = re.sub(r"^(?=[*\[])", "{}", words, flags=re.MULTILINE)  # else an option of the command before
+        return words.replace("±", r"$\pm$").replace("∞", r"$\infty$")
+
+    def html(self) -> str:
+        """Return the table as HTML with its title; all text is escaped."""
+        style = self._styler("html").set_caption(html.escape(to_one_line(self.title)))
+        left = [not column.numeric for column in self.shown]
+        style = style.set_properties(subset=style.columns[left], **{"text-align": "left"})  # type: ignore[arg-type]
+        return style.to_html(table_uuid=f"{zlib.crc32(repr(self).encode()):x}")
+
+    def __repr__(self) -> str:
+        caption = textwrap.fill(to_one_line(self.caption), WIDTH)
+        return "\n".join(filter(None, (to_one_line(self.title), self.text(), caption)))
+
+    def _repr_html_(self) -> str:
+        return self.html() + (f"<p>{html.escape(self.caption)}</p>" if self.caption else "")
+
+    def __rich__(self) -> "rich.console.Group":
+        from rich import box, console, text
+
+        title, caption = (
+            [text.Text(to_one_line(words), style)] if words else []
+            for words, style in ((self.title, "table.title"), (self.caption, "table.caption"))
+        )
+        return console.Group(*title, self._rich(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False), *caption)
+
+    def _rich(self, **frame: Any) -> "rich.table.Table":
+        from rich import table, text
+
+        printed = table.Table(**frame)
+        lines = self._cells()
+        for column, cells in zip(self.shown, zip(*lines, strict=True), strict=False):
+            whole = column.numeric or max(len(cell) for cell, _ in cells) < 16
+            head, justify = replace_controls(column.head or column.key), "right" if column.numeric else "left"
+            printed.add_column(text.Text(head), justify=justify, no_wrap=whole)  # type: ignore[arg-type]
+        for i, line in enumerate(lines):
+            if self.group and i and self.rows[i].get(self.group) != self.rows[i - 1].get(self.group):
+                printed.add_section()
+            printed.add_row(*(text.Text(cell) for cell, _ in line))
+        return printed
+
+    def _heads(self, escaped: Callable[[str], str] = str) -> list[str]:
+        return [escaped(to_one_line(column.head) or column.key) for column in self.shown]
+
+    def _cells(self, escaped: Callable[[str], str] = str) -> list[list[tuple[str, bool]]]:
+        """Return for each row the texts of its cells, and which cells are bold."""
+        columns = [(column, isinstance(column, Interval)) for column in self.shown]
+        return [
+            [(escaped(column.show(row)), bool(bold and row.get(self.strong))) for column, bold in columns]
+            for row in self.rows
+        ]
+
+    def _styler(self, escape: str) -> Any:
+        """Return the texts of the cells as a pandas Styler."""
+        import pandas
+
+        heads = self._heads()
+        heads = [f"{head}{' ' * heads[:i].count(head)}" for i, head in enumerate(heads)]  # pandas wants distinct heads
+        lines = self._cells()
+        frame = pandas.DataFrame([[cell for cell, _ in line] for line in lines], columns=heads)
+        bold = [["font-weight: bold" if strong else "" for _, strong in line] for line in lines]
+        style = frame.style.hide(axis="index").format(escape=escape).format_index(escape=escape, axis=1)
+        return style.apply(lambda _: pandas.DataFrame(bold, frame.index, frame.columns), axis=None)
+
+
+def _escape_latex(words: str) -> str:
+    """Return a text for LaTeX, with the rules of the Styler."""
+    tabular = Table("", [{"text": words}], (Text("text"),)).latex()
+    return tabular.splitlines()[4].removesuffix(r" \\")
+
+
+def _escape_markdown(words: str) -> str:
+    for sign in r"\`*_|[]":
+        words = words.replace(sign, f"\\{sign}")
+    return words.replace("<", "&lt;")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Pages
+
+PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+:root {{ color-scheme: light dark }}
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60em; margin: auto; padding: 1em }}
+table {{ border-collapse: collapse; margin: 1em 0; display: block; overflow-x: auto }}
+caption {{ text-align: left; font-weight: bold }}
+th, td {{ padding: 0.3em 0.8em; border-bottom: 1px solid #8886; text-align: right }}
+th:first-child, td:first-child {{ text-align: left }}
+img {{ max-width: 100%; background: white }}
+pre {{ overflow-x: auto; padding: 1em; border: 1px solid #8886 }}
+</style>
+<h1>{title}</h1>
+{body}
+</html>
+"""
+
+
+def html_page(
+    title: str,
+    *,
+    sentences: Sequence[str] = (),
+    tables: Sequence[Table] = (),
+    figures: Mapping[str, bytes] | None = None,
+    configuration: str = "",
+) -> str:
+    """Return a page with sentences, tables, figures (PNG bytes by name) and the configuration of the study as text.
+
+    Example:
+        >>> page = html_page("Steps & sizes", sentences=["One is enough."])
+        >>> "<h1>Steps &amp; sizes</h1>" in page, "<script" in page
+        (True, False)
+    """
+    body = [f"<p>{html.escape(sentence)}</p>" for sentence in sentences]
+    body += [table._repr_html_() for table in tables]
+    for name, image in (figures or {}).items():
+        words = html.escape(name.replace("_", " ").replace("-", " "))
+        source = f"data:image/png;base64,{base64.b64encode(image).decode()}"
+        body.append(f'<figure><img src="{source}" alt="{words}"><figcaption>{words}</figcaption></figure>')
+    if configuration.strip():
+        body.append(f"<h2>Configuration</h2><pre>{html.escape(configuration.rstrip())}</pre>")
+    return PAGE.format(title=html.escape(title), body="\n".join(body))

@@ -63,17 +63,6 @@ class NormalisedRuns:
             columns.append(np.stack([iqm, np.median(means, axis=0), means.mean(axis=0), gap], axis=1))
         return np.stack(columns, axis=2)
 
-    def profiles(self, counts: Counts, at: Float[np.ndarray, "T"]) -> Float[np.ndarray, "B L T"]:
-        """Return the share of runs with a normalised loss of at most `at`: the mean over games of the share in each."""
-        shares = np.zeros((len(counts[0]), len(self.losses[0]), len(at)))
-        for game, count in enumerate(counts):
-            best, width = self.scale(game, count)
-            for i, losses in enumerate(self.losses[game]):
-                order = np.argsort(losses)
-                positions = np.searchsorted(losses[order], best + width * at, side="right")
-                shares[:, i] += np.take_along_axis(_cumulate(count[:, order]), positions, axis=1) / len(losses)
-        return shares / len(counts)
-
     def improvement(self, counts: Counts, first: int, second: int, paired: bool) -> Float[np.ndarray, "B"]:
         """Return P(loss of `first` < loss of `second`) + P(equal) / 2, averaged over games.
 

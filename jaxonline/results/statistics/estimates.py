@@ -1,30 +1,17 @@
-"""Estimates from the runs of a `Result`; large arrays in a store are read in parts."""
+"""Estimates from the runs of a `Result`: the numbers of its methods."""
 
-import warnings
 from collections.abc import Iterator
-from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.results.quantities import (
-    LOSS_OF_REWARD,
-    REWARD_OF_LOSS,
-    best_first,
-    has_rewards,
-    is_reward,
-    label_of,
-    rounds_played,
-)
+from jaxonline.results.quantities import LOSS_OF_REWARD, REWARD_OF_LOSS, has_rewards, is_reward, label_of, rounds_played
+from jaxonline.results.statistics import bands as bands_of_curves
 from jaxonline.results.statistics import means
-from jaxonline.results.statistics.decisions import Decisions, read_decisions
 from jaxonline.results.statistics.intervals import Anytime, ConfidenceInterval, Estimate, Student, check_interval
-from jaxonline.results.statistics.missing_events import MissingEvents, missing_events
-from jaxonline.results.statistics.quantiles import QuantileEstimate, quantile_over_runs
-from jaxonline.results.statistics.ranking import Ranking, rank
-from jaxonline.store.lazy_arrays import working_slices
+from jaxonline.results.statistics.ranking import MissingEvents, missing_events
 
 NO_COMPARATOR = (
     "must be given for the regret (got None); pass simulate(..., comparator=jo.BestArm()) for arms, "
@@ -70,6 +57,12 @@ def costs(result: Any, quantity: str) -> np.ndarray:
     return -last if is_reward(result, quantity) else last
 
 
+def curves(result: Any, quantity: str, since: int = 0) -> Iterator[np.ndarray]:
+    """Yield the values [R, G] of each learner, from the recorded round at position `since` on."""
+    for i in range(len(result.learners)):
+        yield values(result, quantity, slice(i, i + 1), slice(since, None))[0]
+
+
 def mean(result: Any, quantity: str, level: float, interval: ConfidenceInterval | None) -> Estimate:
     """See `Result.mean`."""
     interval = choose_interval(result, quantity, interval)
@@ -77,6 +70,11 @@ def mean(result: Any, quantity: str, level: float, interval: ConfidenceInterval 
         last = values(result, quantity, rounds=LAST)[:, :, 0]
         means.warn_of_skewness(last, result.learners, label_of(quantity))
     return _estimate(result, quantity, level, interval)
+
+
+def at_horizon(estimate: Estimate) -> Estimate:
+    """Return the estimates [L, ...] after the last round."""
+    return Estimate(*(field[:, -1] for field in estimate))
 
 
 def choose_interval(result: Any, quantity: str, interval: ConfidenceInterval | None) -> ConfidenceInterval:
@@ -119,55 +117,8 @@ def bands(result: Any, quantity: str, level: float, interval: ConfidenceInterval
     interval = Student() if interval is None else check_interval(interval)
     if not isinstance(interval, Student):
         return _estimate(result, quantity, level, interval, together=len(result.rounds))
-
-    def all_curves() -> Iterator[np.ndarray]:
-        return (curves(result, quantity, i) for i in range(len(result.learners)))
-
-    means.warn_of_skewed_curves(all_curves(), result.learners, label_of(quantity))
-    return means.make_bands(_estimate(result, quantity, level, interval), all_curves(), level)
-
-
-def curves(result: Any, quantity: str, learner: int, since: int = 0) -> np.ndarray:
-    """Return the values [R, G] of a learner, from the recorded round at position `since` on."""
-    parts = [
-        rounds
-        for learners, rounds in working_slices(recorded_array(result, quantity))
-        if learners.start in (None, learner)
-    ]
-    if len(parts) == 1:
-        return values(result, quantity, slice(learner, learner + 1), slice(since, None))[0]
-    values_of_rounds = np.empty((len(result.runs), len(result.rounds) - since))
-    for part in parts:
-        shared = slice(max(part.start, since), max(part.stop, since))
-        values_of_rounds[:, shared.start - since : shared.stop - since] = values(
-            result, quantity, slice(learner, learner + 1), shared
-        )[0]
-    return values_of_rounds
-
-
-def ranking(result: Any, quantity: str, level: float, interval: ConfidenceInterval | None) -> Ranking:
-    """See `Result.ranking`."""
-    check_number(result, quantity)
-    estimate = result.mean(quantity, level, interval)
-    tests = choose_test(result, quantity, interval).after(result.rounds[-1])
-    label, order = label_of(quantity, result.meta), best_first(estimate.mean[:, -1], is_reward(result, quantity))
-    ranking = rank(result.learners, costs(result, quantity), label, level, estimate, tests, order)
-    if not ranking.holds_for_any_runs:
-        ranking.missing.warn(ranking.quantity)
-    return ranking
-
-
-def decisions(result: Any) -> Decisions:
-    """See `Result.decisions`."""
-    stored = result.meta.get("decisions", {})
-    if "pairs" not in stored:
-        raise ArgumentError(
-            "until", "must be an UntilDecided for decisions; pass simulate(..., until=jo.UntilDecided(margin))"
-        )
-    estimate = mean(result, stored["quantity"], stored["level"], None)
-    at_horizon = Estimate(*(field[:, -1] for field in estimate))
-    label, reward = label_of(stored["quantity"], result.meta), is_reward(result, stored["quantity"])
-    return read_decisions(stored, result.learners, at_horizon, label, reward)
+    bands_of_curves.warn_of_skewed_curves(curves(result, quantity), result.learners, label_of(quantity))
+    return bands_of_curves.make_bands(_estimate(result, quantity, level, interval), curves(result, quantity), level)
 
 
 def paired_difference(
@@ -175,40 +126,10 @@ def paired_difference(
 ) -> Estimate:
     """See `Result.paired_difference`; here, the learners are given by position."""
     interval = Student() if interval is None else check_interval(interval)
-
-    def estimate_part(_: slice, rounds: slice) -> Estimate:
-        own, other = (values(result, quantity, slice(i, i + 1), rounds)[0] for i in (first, second))
-        between = _interval_at(result, quantity, interval, rounds).of_difference()
-        return means.mean_over_runs((own - other)[None], level, interval=between)
-
-    rounds = {rounds.start: rounds for _, rounds in working_slices(recorded_array(result, quantity))}
-    difference = zip(*(estimate_part(ALL, part) for part in rounds.values()), strict=True)
-    return Estimate(*(np.concatenate(parts, axis=1)[0] for parts in difference))
-
-
-def quantiles(result: Any, probabilities: np.ndarray, quantity: str) -> np.ndarray:
-    """See `Result.quantiles`."""
-
-    def quantile_part(learners: slice, rounds: slice) -> np.ndarray:
-        return np.nanquantile(values(result, quantity, learners, rounds), probabilities, axis=1)
-
-    with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # learners that failed in all runs
-        return _concatenate(
-            [(at, quantile_part(*at)) for at in working_slices(recorded_array(result, quantity))],
-            axis=probabilities.ndim,
-        )
-
-
-def quantile_interval(result: Any, probability: float, quantity: str, level: float) -> QuantileEstimate:
-    """See `Result.quantile_interval`."""
-    check_number(result, quantity)
-    estimated = [
-        (at, quantile_over_runs(values(result, quantity, *at), probability, level))
-        for at in working_slices(recorded_array(result, quantity))
-    ]
-    return QuantileEstimate(
-        *(_concatenate([(at, part[i]) for at, part in estimated], axis=0) for i in range(len(QuantileEstimate._fields)))
-    )
+    own, other = (values(result, quantity, slice(i, i + 1))[0] for i in (first, second))
+    between = _interval_at_rounds(result, quantity, interval).of_difference()
+    difference = means.mean_over_runs((own - other)[None], level, interval=between)
+    return Estimate(*(field[0] for field in difference))
 
 
 def growth_exponents(result: Any, first_round: int | None, quantity: str, level: float) -> dict[str, means.Growth]:
@@ -220,33 +141,19 @@ def growth_exponents(result: Any, first_round: int | None, quantity: str, level:
         raise ArgumentError(
             "first_round", f"must leave at least two recorded rounds (got {first_round} and {result.rounds})"
         )
-    since = int(np.argmax(late))
+    runs = curves(result, quantity, int(np.argmax(late)))
     return {
-        name: means.growth(result.rounds[late], curves(result, quantity, i, since), level)
-        for i, name in enumerate(result.learners)
+        name: means.growth(result.rounds[late], own, level) for name, own in zip(result.learners, runs, strict=True)
     }
 
 
-def _interval_at(result: Any, quantity: str, interval: ConfidenceInterval, rounds: slice) -> ConfidenceInterval:
-    """Return the interval of a quantity at the given recorded rounds."""
+def _interval_at_rounds(result: Any, quantity: str, interval: ConfidenceInterval) -> ConfidenceInterval:
+    """Return the interval of a quantity at the recorded rounds."""
     axes = recorded_array(result, quantity).ndim
-    return interval.after(result.rounds[rounds].reshape(-1, *(1,) * (axes - 3)))
+    return interval.after(result.rounds.reshape(-1, *(1,) * (axes - 3)))
 
 
 def _estimate(result: Any, quantity: str, level: float, interval: ConfidenceInterval, together: int = 1) -> Estimate:
-    """Return means [L, G, ...] with intervals, computed for parts of the arrays one after the other."""
-
-    def estimate_part(learners: slice, rounds: slice) -> Estimate:
-        runs = values(result, quantity, learners, rounds)
-        return means.mean_over_runs(runs, level, together, _interval_at(result, quantity, interval, rounds))
-
-    estimated = [(at, estimate_part(*at)) for at in working_slices(recorded_array(result, quantity))]
-    return Estimate(
-        *(_concatenate([(at, part[i]) for at, part in estimated], axis=0) for i in range(len(Estimate._fields)))
-    )
-
-
-def _concatenate(parts: list[tuple[tuple[slice, slice], np.ndarray]], axis: int) -> np.ndarray:
-    """Concatenate parts of an array along the axis `axis` (learners) and the next axis (rounds)."""
-    rows = groupby(parts, lambda part: part[0][0].start)
-    return np.concatenate([np.concatenate([array for _, array in row], axis + 1) for _, row in rows], axis)
+    """Return means [L, G, ...] with intervals."""
+    own = _interval_at_rounds(result, quantity, interval)
+    return means.mean_over_runs(values(result, quantity), level, together, own)

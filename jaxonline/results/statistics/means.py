@@ -1,8 +1,8 @@
-"""Means over runs, differences of means and growth exponents, with intervals and corrected tests."""
+"""Means and quantiles over runs, differences of means and growth exponents, with intervals and corrected tests."""
 
 import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,13 +11,19 @@ from scipy import special
 
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, SkewedRunsWarning, to_one_line
-from jaxonline.results.statistics import bootstrap
-from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate, Student, check_interval
-from jaxonline.results.statistics.skew_corrected import SkewCorrected, skewness
+from jaxonline.results.statistics.intervals import (
+    CHUNK_ENTRIES,
+    ConfidenceInterval,
+    Estimate,
+    SkewCorrected,
+    Student,
+    check_interval,
+    skewness,
+)
 
 STUDENT = Student()
 SKEW_CORRECTED = SkewCorrected()
-MAX_SKEWNESS_RATIO, MAX_BAND_SKEWNESS_RATIO = 0.3, 0.5  # skewness / sqrt(runs)
+MAX_SKEWNESS_RATIO = 0.3  # skewness / sqrt(runs)
 
 
 class Growth(NamedTuple):
@@ -26,6 +32,15 @@ class Growth(NamedTuple):
     exponent: float
     low: float
     high: float
+
+
+class QuantileEstimate(NamedTuple):
+    """A quantile over runs with its confidence interval; all fields have the same shape."""
+
+    value: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    n_runs: np.ndarray
 
 
 class Difference(NamedTuple):
@@ -73,55 +88,6 @@ def mean_over_runs(
     return estimate._replace(low=low, high=high)
 
 
-def simultaneous(values: Float[np.ndarray, "L R G"], level: float = 0.95) -> Estimate:
-    """Return means over runs with bands [L, G]; a band contains its whole expected curve with probability `level`.
-
-    The ends of a band are the same numbers of standard errors from the mean in all rounds: quantiles of the largest
-    deviations on both sides (max-t). They come from resamples of the runs (bootstrap-t), so that bands of skewed runs
-    are longer on one side, or for at least 100 nearly symmetric runs from the correlations between rounds. The level is
-    asymptotic, as that of Student's t is in one round. Runs with a NaN are left out.
-
-    Example:
-        >>> import numpy as np
-        >>> from jaxonline.results.statistics import mean_over_runs, simultaneous
-        >>> curves = np.random.default_rng(0).normal(size=(1, 50, 8))
-        >>> both, each = simultaneous(curves), mean_over_runs(curves)
-        >>> bool((both.low < each.low - 0.2 * each.standard_error).all())
-        True
-    """
-    return make_bands(mean_over_runs(values, level), values, level)
-
-
-def make_bands(estimate: Estimate, curves: Iterable[Float[np.ndarray, "R G"]], level: float) -> Estimate:
-    """Return means [L, G] with the bands of `simultaneous`; `curves` yields the runs of one learner after the other."""
-    low, high = bootstrap.largest_deviations(curves, level)
-    return estimate._replace(
-        low=estimate.mean - high[:, None] * estimate.standard_error,
-        high=estimate.mean - low[:, None] * estimate.standard_error,
-    )
-
-
-def warn_of_skewed_curves(curves: Iterable[Float[np.ndarray, "R G"]], learners: Sequence[str], quantity: str) -> None:
-    """Warn of learners whose runs are so skewed in some round that bands often miss, with the number of runs needed.
-
-    In runs of 0 and 1, the warning comes if there are fewer than four ones in some round.
-    """
-    skewed = {}
-    for name, runs in zip(learners, curves, strict=True):
-        complete = bootstrap.drop_nan_runs(runs)
-        ratio = float(bootstrap.skewness_ratios(complete).max(initial=0.0))
-        if ratio > max(MAX_BAND_SKEWNESS_RATIO, 7.4 / max(1, len(complete))):
-            skewed[name] = math.ceil(len(complete) * (ratio / MAX_SKEWNESS_RATIO) ** 2)
-    if skewed:
-        names = to_one_line(", ".join(skewed))
-        warnings.warn(
-            f"the {quantity} of {names} is so skewed in some rounds that bands may miss the mean; simulate "
-            f"at least {max(skewed.values()):,} runs and look again (few runs show less skewness), or use "
-            "interval=jo.intervals.Betting(low, high) where the limits of a round are known",
-            SkewedRunsWarning, stacklevel=4,
-        )  # fmt: skip
-
-
 def warn_of_skewness(values: Float[np.ndarray, "L R"], learners: Sequence[str], quantity: str) -> None:
     """Warn of learners with runs so skewed that Student's interval often misses on one side.
 
@@ -135,7 +101,7 @@ def warn_of_skewness(values: Float[np.ndarray, "L R"], learners: Sequence[str], 
         warnings.warn(
             f"the {quantity} of {names} is skewed over the runs (skewness / sqrt(runs) is "
             f"{ratios.max():.2f}): Student's interval understates the longer side; simulate more runs, or use "
-            "interval=jo.intervals.BootstrapT(), or Bounded(low, high) where the limits of a round are known",
+            "interval=jo.intervals.SkewCorrected(), or Bounded(low, high) where the limits of a round are known",
             SkewedRunsWarning, stacklevel=4,
         )  # fmt: skip
 
@@ -266,13 +232,59 @@ def growth(rounds: Int[ArrayLike, "G"], values: Float[ArrayLike, "R G"], level: 
     if values.ndim != 2 or values.shape[1] != len(rounds):
         raise ArgumentError("values", f"must have the shape (runs, {len(rounds)}) (got {values.shape})")
     check.number("level", level, gt=0.0, lt=1.0)
-    values = bootstrap.drop_nan_runs(values)
+    values = drop_nan_runs(values)
     if len(values) < 2 or (values.mean(axis=0) <= 0).any():
         return Growth(np.nan, np.nan, np.nan)
     x = np.log(rounds) - np.log(rounds).mean()
     weights, mean = x / (x @ x), values.mean(axis=0)
     exponent = float(weights @ np.log(mean))
-    linear = np.concatenate([(runs / mean) @ weights for runs in bootstrap.chunk_runs(values)])
+    linear = np.concatenate([(runs / mean) @ weights for runs in chunk_runs(values)])
     error = float(np.std(linear, ddof=1) / np.sqrt(len(values)))
     half = float(special.stdtrit(len(values) - 1, 0.5 + level / 2)) * error
     return Growth(exponent, exponent - half, exponent + half)
+
+
+def drop_nan_runs(runs: Float[np.ndarray, "R G"]) -> Float[np.ndarray, "K G"]:
+    """Return the runs without NaN; the array itself if no run has NaN."""
+    complete = ~np.isnan(runs).any(axis=1)
+    return runs if complete.all() else runs[complete]
+
+
+def chunk_runs(runs: Float[np.ndarray, "R *rest"]) -> Iterator[Float[np.ndarray, "K *rest"]]:
+    """Yield chunks of runs, so that a large array is never copied as a whole."""
+    step = max(1, CHUNK_ENTRIES // max(1, math.prod(runs.shape[1:])))
+    return (runs[start : start + step] for start in range(0, len(runs), step))
+
+
+def quantile_over_runs(values: Float[np.ndarray, "L R *rest"], probability: float, level: float) -> QuantileEstimate:
+    """Return the quantile over the runs of each learner [L, *rest]; NaN excludes a run.
+
+    The estimate and the ends are order statistics, so the interval has its level for every distribution of independent
+    runs. Let q be the quantile of the probability p, n the number of runs, and B binomial (n, p). The number of runs
+    <= q is at least as large as B in distribution, so the l-th smallest run is above q with probability at most P(B <
+    l). The number of runs < q is at most as large as B, so the u-th smallest run is below q with probability at most
+    P(B >= u). The ranks l and u are the closest for which both are at most (1 - level) / 2. An end is infinite if there
+    are too few runs for its rank (David and Nagaraja 2003, "Order Statistics", 7.1).
+
+    Example:
+        >>> estimate = quantile_over_runs(np.arange(1.0, 101.0)[None], 0.5, 0.95)
+        >>> [float(field[0]) for field in estimate]
+        [50.0, 40.0, 61.0, 100.0]
+    """
+    ordered = np.sort(values, axis=1)  # NaN last
+    n_runs = np.sum(~np.isnan(values), axis=1)
+    value, low, high = (np.full(n_runs.shape, np.nan) for _ in range(3))
+    for n in np.unique(n_runs[n_runs > 0]):
+        at_most = special.bdtr(np.arange(float(n)), int(n), probability)  # P(B <= k) for k < n
+        ranks = (
+            max(int(np.ceil(n * probability - 1e-9)), 1),
+            int(np.searchsorted(at_most, (1 - level) / 2)),
+            int(np.searchsorted(at_most, (1 + level) / 2)) + 1,
+        )
+        for field, rank in zip((value, low, high), ranks, strict=True):
+            selected = n_runs == n
+            if 1 <= rank <= n:
+                field[selected] = ordered[:, rank - 1][selected]
+            else:
+                field[selected] = -np.inf if rank < 1 else np.inf
+    return QuantileEstimate(value, low, high, n_runs)

@@ -1,107 +1,100 @@
-"""Rankings of learners with paired tests of all pairs."""
+"""Numbers of a ranking: letters of learners that do not differ, and events that the runs may have missed."""
 
-import io
 import itertools
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 
-from jaxonline.results.report.columns import Measured, Text
-from jaxonline.results.report.tables import Table
-from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate, SkewCorrected
-from jaxonline.results.statistics.means import paired_differences, pairwise_p_values
-from jaxonline.results.statistics.missing_events import MissingEvents, missing_events
+from jaxonline.parameters.errors import SkewedRunsWarning, to_one_line
 
-VALID = "The tests hold for any number of runs."
+MIN_RATIO = 6.0
 
 
-class Ranking(NamedTuple):
-    """Ranking of learners from the best mean to the worst, which prints as a table.
+class MissingEvents(NamedTuple):
+    """The events that the runs of a comparison may have missed.
 
-    The best mean is the smallest, or the largest if the quantity is a reward.
+    If an event has the probability 3 / n in each run, then n runs miss it with probability (1 - 3 / n)^n < 5 %. If it
+    adds c to the loss of a learner, then it adds 3 c / n to the mean. So it reverses a decision between two learners
+    with the mean difference D if c is above n D / 3.
 
     Attributes:
-        learners: names of the learners [L], from the best mean to the worst.
-        rows: rows of the table: learner, the mean with its interval, letters.
-        letters: letters of each learner [L]. Learners without a common letter differ; all statements of this kind are
-            true together with probability `level`.
-        p_values: p-values of all pairs after Holm's correction [L, L], in the order of `learners`; 1 on the diagonal.
-        quantity: the name of the compared quantity.
-        level: probability that all statements "these two learners differ" are true together.
-        tests: the name of the paired tests.
-        missing: events that the runs may have missed, and the cost at which one of them reverses the closest decision.
-        holds_for_any_runs: whether the level holds for any number of runs, so that missing events reverse no decision.
+        probability: 3 / n for n runs, at most 1.
+        cost: the cost that reverses the closest decision, in units of the compared quantity; NaN without a decision.
+        pair: the learners of the closest decision, the better one first, or ().
+        ratio: the ratio of this cost and the root mean square difference of the pair. The closest decision has the
+            smallest ratio; infinite without a decision. Below 6, a `SkewedRunsWarning` says so.
+        place: the game or the part of a study where this decision was made, or "".
     """
 
-    learners: tuple[str, ...]
-    rows: list[dict[str, Any]]
-    letters: tuple[str, ...]
-    p_values: np.ndarray
-    quantity: str
-    level: float
-    tests: str = SkewCorrected.test
-    missing: MissingEvents = MissingEvents(1.0)
-    holds_for_any_runs: bool = False
+    probability: float
+    cost: float = np.nan
+    pair: tuple[str, ...] = ()
+    ratio: float = np.inf
+    place: str = ""
 
     @property
-    def table(self) -> Table:
-        """The table of the learners, their means, and their letters."""
-        columns = (
-            Text("learner"), Measured("mean", f"mean\n({100 * self.level:.6g} %)"),
-            Text("letters", "same letter:\nno difference seen"),
-        )  # fmt: skip
-        caption = (
-            f"Learners without a common letter differ ({self.tests} with Holm's correction, {100 * self.level:.6g} %). "
-            f"{self.reservation}"
-        )
-        return Table(f"Ranking by {self.quantity}", self.rows, columns, caption=caption)
+    def is_fragile(self) -> bool:
+        """Whether an event that costs less than 6 times the typical difference reverses a decision."""
+        return self.ratio < MIN_RATIO
 
     @property
-    def reservation(self) -> str:
-        """One line that says which events may be missing from the runs, and at which cost they reverse a decision."""
-        return VALID if self.holds_for_any_runs else self.missing.sentence
+    def sentence(self) -> str:
+        """One line that names both numbers."""
+        if self.probability >= 1:
+            return "With so few runs, any event may be missing."
+        words = f"These runs may miss events with a probability below {100 * self.probability:.2g} % per run"
+        if self.pair:
+            cost = f"{float(f'{self.cost:.3g}'):,g}"
+            words += f"; one that costs more than {cost} would change the order of {' and '.join(self.pair)}"
+            words += f" in {self.place}" if self.place else ""
+        return to_one_line(f"{words}.")
 
-    def differ(self, first: str, second: str) -> bool:
-        """Return whether the paired test finds a difference between two learners."""
-        i, j = self.learners.index(first), self.learners.index(second)
-        return bool(self.p_values[i, j] < 1 - self.level)
-
-    def __repr__(self) -> str:
-        return repr(self.table)
-
-    def _repr_html_(self) -> str:
-        return self.table._repr_html_()
-
-    def __str__(self) -> str:
-        from rich.console import Console
-
-        text = io.StringIO()
-        Console(file=text, width=100, force_jupyter=False, force_terminal=False).print(self.table)
-        return text.getvalue()
+    def warn(self, quantity: str) -> None:
+        """Warn if the closest decisions rest on too few runs."""
+        if self.is_fragile:
+            warnings.warn(
+                f"few runs decide the ranking by {quantity}. {self.sentence} This cost is {self.ratio:.1f} times the "
+                f"typical difference of two learners, and should be above {MIN_RATIO:g} times; simulate more runs, or "
+                "use interval=jo.intervals.Betting(low, high) where the limits of a round are known",
+                SkewedRunsWarning, stacklevel=4,
+            )  # fmt: skip
 
 
-def rank(
-    learners: Sequence[str], values: np.ndarray, quantity: str, level: float, estimate: Estimate,
-    interval: ConfidenceInterval, order: np.ndarray,
-) -> Ranking:  # fmt: skip
-    """Rank learners by the means [L, G] of `estimate` at the last round, and test all pairs of learners.
+def missing_events(
+    learners: Sequence[str], differences: Float[np.ndarray, "P R"], p_values: Float[np.ndarray, "L L"], level: float
+) -> MissingEvents:
+    """Return the events that are missing from the runs of all pairs of learners, in the order of `np.triu_indices`.
 
-    `values` [L, R] are the runs at the last round; a smaller value is better. `order` has the positions of the learners
-    from the best to the worst. If a learner has NaN in a run, the tests of this learner leave out the run.
+    Example:
+        >>> missing = missing_events(("a", "b"), np.full((1, 20), -0.5), np.full((2, 2), 0.01), 0.95)
+        >>> missing.probability, round(missing.cost, 2), missing.pair
+        (0.15, 3.33, ('a', 'b'))
     """
-    names, ordered = tuple(str(learners[i]) for i in order), values[order]
-    p_values = pairwise_p_values(ordered, interval)
-    missing = missing_events(names, paired_differences(ordered), p_values, level)
-    letters = compact_letters(p_values >= 1 - level)
-    rows = [
-        {"learner": learners[i]}
-        | {name: float(getattr(estimate, name)[i, -1]) for name in ("mean", "low", "high")}
-        | {"letters": letter}
-        for i, letter in zip(order, letters, strict=True)
-    ]
-    tests, valid = interval.test, interval.holds_for_any_runs
-    return Ranking(names, rows, letters, p_values, quantity, level, tests, missing, valid)
+    pairs = np.triu_indices(len(learners), 1)
+    n_runs = (~np.isnan(differences)).sum(axis=1)
+    decided = (p_values[pairs] < 1 - level) & (n_runs > 0)
+    if not decided.any():
+        most = int(n_runs.max()) if len(n_runs) else differences.shape[1]
+        return MissingEvents(min(3 / max(most, 1), 1.0))
+    at, n_runs, differences = np.flatnonzero(decided), n_runs[decided], differences[decided]
+    mean = np.nansum(differences, axis=1) / n_runs
+    typical = np.sqrt(np.nansum(differences**2, axis=1) / n_runs)
+    costs = np.abs(mean) * n_runs / 3
+    ratios = costs / typical
+    closest = int(np.argmin(ratios))
+    first, second = (learners[int(side[at[closest]])] for side in pairs)
+    pair = (first, second) if mean[closest] < 0 else (second, first)
+    probability = min(3 / n_runs[closest], 1.0)
+    return MissingEvents(float(probability), float(costs[closest]), pair, float(ratios[closest]))
+
+
+def closest_decision(events: Mapping[str, MissingEvents]) -> MissingEvents:
+    """Return the events with the smallest ratio among those of several places, with their place."""
+    place, closest = min(events.items(), key=lambda item: (item[1].ratio, -item[1].probability))
+    return closest._replace(place=place if closest.pair else "")
 
 
 def compact_letters(alike: np.ndarray) -> tuple[str, ...]:

@@ -5,29 +5,51 @@ corrected for the number of pairs (Bonferroni). So all decisions, at whatever nu
 together with probability `level`.
 """
 
-from collections.abc import Callable
-from typing import NamedTuple, Protocol
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from jaxonline.results.statistics.intervals import Anytime, ConfidenceInterval
-from jaxonline.results.statistics.means import mean_over_runs, skewness
+from jaxonline.results.statistics.intervals import Anytime, ConfidenceInterval, skewness
+from jaxonline.results.statistics.means import mean_over_runs
 
 UNDECIDED, BETTER, WORSE, SIMILAR = range(4)
+DECISIONS = ("undecided", "better", "worse", "no difference that matters")  # in the same order
 # An asymptotic interval decides nothing as long as skewness / sqrt(runs) is larger: docs/intervals.md has error rates.
 MAX_SKEWNESS_RATIO = 0.1
 
 
-class DecisionRule(Protocol):
-    """When a pair is decided; see `jo.UntilDecided`."""
+class Decision(NamedTuple):
+    """The decision about a pair of learners.
+
+    Attributes:
+        first: a learner.
+        second: another learner.
+        decision: "better" if the mean of `first` is smaller than that of `second` (larger, if the quantity is a
+            reward), "worse" in the opposite case, "no difference that matters" if the difference is at most the margin,
+            or "undecided".
+        runs: number of runs at the decision, or of all runs if the pair is undecided.
+        difference: the mean of `first` minus `second` in these runs.
+        low: lower end of the interval of the difference, in these runs.
+        high: upper end of this interval.
+    """
+
+    first: str
+    second: str
+    decision: str
+    runs: int
+    difference: float
+    low: float
+    high: float
 
     @property
-    def margin(self) -> float: ...
-    @property
-    def level(self) -> float: ...
-    @property
-    def least_runs(self) -> int: ...
+    def sentence(self) -> str:
+        """The decision in words."""
+        better = {"better": self.first, "worse": self.second}
+        return f"{better[self.decision]} is better" if self.decision in better else self.decision
 
 
 class PairStates(NamedTuple):
@@ -54,15 +76,16 @@ class PairStates(NamedTuple):
 def look(
     states: PairStates,
     differences: Float[np.ndarray, "P R"],
-    rule: DecisionRule,
+    rule: Any,
     between: ConfidenceInterval,
     together: int,
     is_deterministic: Callable[[], bool] = lambda: False,
 ) -> PairStates:
     """Return the states after a look at the differences in the first R runs; decided pairs stay as they are.
 
-    `between` is the kind of interval of the differences, and `together` is the number of pairs whose decisions must all
-    be correct with probability `rule.level`. `is_deterministic` says whether all runs of the game are equal.
+    `rule` has the attributes `margin`, `level` and `least_runs` of `jo.UntilDecided`. `between` is the kind of interval
+    of the differences, and `together` is the number of pairs whose decisions must all be correct with probability
+    `rule.level`. `is_deterministic` says whether all runs of the game are equal.
 
     Example:
         >>> import jaxonline as jo
@@ -97,3 +120,13 @@ def _has_normal_mean(differences: np.ndarray, is_deterministic: Callable[[], boo
         varies[:] = True
     n_runs = np.maximum((~np.isnan(differences)).sum(axis=1), 1)
     return varies & (np.abs(skewness(differences)) <= MAX_SKEWNESS_RATIO * np.sqrt(n_runs))
+
+
+def encode_pairs(learners: Sequence[str], states: PairStates) -> list[list[Any]]:
+    """Return the decisions as lists for JSON, in the order of the fields of `Decision`; NaN becomes None."""
+    pairs = zip(itertools.combinations(learners, 2), *states[:2], states.estimates.T, strict=True)
+    return [
+        [*pair, DECISIONS[decision], int(runs)]
+        + [float(number) if math.isfinite(number) else None for number in estimate]
+        for pair, decision, runs, estimate in pairs
+    ]

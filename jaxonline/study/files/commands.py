@@ -20,7 +20,7 @@ from jaxonline.study.files.folder import (
 )
 from jaxonline.study.files.listing import describe_name, list_everything
 from jaxonline.study.files.study_file import load_study_file
-from jaxonline.study.study import Report
+from jaxonline.study.study import Report, draw_png
 
 FOUND_DAMAGE = 1  # exit code
 
@@ -55,7 +55,7 @@ def show_folder(console: Any, folder: str) -> None:
         report.show(console)
         paths = [study.folder / f"{name}.png" for name in report.figures]
         for path, draw in zip(paths, report.figures.values(), strict=True):
-            draw().savefig(path, dpi=150)
+            path.write_bytes(draw_png(draw))
         return paths
 
     _write_from_report(console, folder, show, "drawn")

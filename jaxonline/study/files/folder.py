@@ -240,7 +240,7 @@ def _page_metadata(folder: Path, study: dict[str, Any], file: Path) -> dict[str,
     places = [shlex.quote(str(path)) for path in (file.stem if file.parent == EXAMPLES_FOLDER else file, folder)]
     sizes = "".join(f" --{key} {study[key]}" for key in ("runs", "rounds", "seed") if study.get(key) is not None)
     commands = [f"jaxonline run {places[0]} --out {places[1]}{sizes}", f"jaxonline report {places[1]}"]
-    return {"configuration": text, "commands": commands, "about": {"seed": study.get("seed")}}
+    return {"configuration": "\n".join([text.rstrip(), "", *(f"# {command}" for command in commands)])}
 
 
 def _stored_bound(values: list[float | None]) -> Bound:

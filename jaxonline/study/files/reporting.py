@@ -9,10 +9,10 @@ import numpy as np
 from jaxonline.bounds.theorem import Bound
 from jaxonline.learners import Constant, InverseSqrt
 from jaxonline.results import Result
-from jaxonline.results.quantities import label_of
-from jaxonline.results.report.summary import default_quantity, precision_notes
+from jaxonline.results.quantities import default_quantity, label_of
+from jaxonline.results.report.summary import notes
 from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, REGRET_COLUMNS, Interval, Number, Table, Text
-from jaxonline.results.statistics.estimates import learners_with_skewed_runs, missing_from
+from jaxonline.results.statistics.estimates import learners_with_skewed_runs
 from jaxonline.results.tuned import Tuned
 from jaxonline.study.comparison import ignore_skewness_warnings
 from jaxonline.study.study import Report
@@ -41,7 +41,6 @@ def build_report(
         table = _table(result, title, quantity, promised, further)
         means = result.mean(quantity)
         skewed = learners_with_skewed_runs(result, quantity)
-        missing = missing_from(result, quantity)
         numbers = {
             "rounds": result.rounds, "runs": len(result.runs), "level": 0.95, "quantity": quantity,
             "learners": {
@@ -54,8 +53,6 @@ def build_report(
     if skewed:
         start = "Skewed distribution over the runs; Student's interval understates the longer side"
         sentences.append(f"{start}: {', '.join(skewed)}.")
-    if len(result.runs) > 1:
-        sentences.append(missing.sentence)
     if len(promised) < len(curves):
         sentences.append(f"The bounds do not cover the steps of {', '.join(n for n in curves if n not in promised)}.")
     at_edge = [name for name, tuning in tuned.items() if tuning.at_edge]
@@ -68,7 +65,7 @@ def build_report(
     if isinstance(reached, Mapping):
         word = "reached" if reached.get("reached") else "not reached"
         sentences.append(f"The requested precision was {word} with {reached.get('runs'):,} runs.")
-        sentences += [f"{note[0].upper()}{note[1:]}." for note in precision_notes(reached)]
+        sentences += [f"{note[0].upper()}{note[1:]}." for note in notes({"precision": reached})]
 
     tables = {"table": table}
     if "pairs" in result.meta.get("decisions", {}):  # otherwise the study is unfinished
@@ -77,7 +74,7 @@ def build_report(
 
     figures = {"figure": _plot_later(result, quantity, bounds=lines or None, title=title or None)}
     figures |= {f"figure-{measure}": _plot_later(result, measure) for measure in further}
-    return Report(tables, figures, sentences, {"result": result}, numbers, bounds={"result": lines})
+    return Report(tables, figures, sentences, {"result": result}, numbers)
 
 
 def _plot_later(result: Result, quantity: str, **options: Any) -> Any:

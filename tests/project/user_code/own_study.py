@@ -128,7 +128,7 @@ def main(folder: str) -> None:
     state, rounds = jo.play(game, learner, jax.random.key(0), 20)
     print(state, rounds.loss, rounds.info)
     report = StepSizes(runs=4, rounds=50).run(jo.Context(seed=1))
-    print(report.json(), [path.name for path in report.save(folder)], len(report.html(commands=["python study.py"])))
+    print(report.json(), [path.name for path in report.save(folder)], len(report.html()))
     verification = jo.verify.unbiased(lambda key: jax.random.uniform(key) ** 6, 1 / 7, range=(0, 1))
     print(verification.verdict, verification.bias)
     print(jo.verify.queries(lambda key: jax.random.geometric(key, 0.5) - 1, 1.0, kurtosis=10.0, seed=1))

@@ -1,14 +1,27 @@
-"""One table for every output: the same cells on a terminal, in Markdown and in LaTeX, whole rows in CSV and JSON."""
+"""Tables: the same cells as text, Markdown, LaTeX and HTML; numbers in the DataFrame and in CSV; escaped texts."""
 
 import csv
 import io
 import json
+import re
 
 import numpy as np
 import pytest
+from made_results import NASTY, Tags
 from rich.console import Console
 
-from jaxonline.results.report.tables import REGRET_COLUMNS, Count, Interval, Number, Table, Text, pivot, strict_json
+from jaxonline.results.report.tables import (
+    REGRET_COLUMNS,
+    Count,
+    Interval,
+    Number,
+    Table,
+    Text,
+    format_measurement,
+    format_number,
+    shorten,
+    strict_json,
+)
 
 ROWS = [
     {"set": "A & B", "learner": "one | two", "regret": 20.46, "low": 20.17, "high": 20.75, "bound": None, "failed": 0},
@@ -24,7 +37,7 @@ COLUMNS = (
 CELLS = [
     ["one | two", "20.46 ± 0.29", "-", "0"],
     ["a_b", "-", "2,000", "2"],
-    ["[red]", "1.00 ± 0.50", "1", ""],
+    ["[red]", "1.00 ± 0.50", "1"],
 ]
 
 
@@ -34,69 +47,57 @@ def printed(table: Table, width: int) -> list[str]:
     return out.getvalue().splitlines()
 
 
-def test_a_terminal_shows_the_cells():
-    lines = printed(Table("the title", ROWS, COLUMNS), 100)
-    assert lines[0].strip() == "the title"
-    cells = [[part.strip() for part in line.strip("│").split("│")] for line in lines if line.startswith("│")]
-    assert cells == CELLS
+@pytest.mark.parametrize("lines", [lambda table: table.text().splitlines(), lambda table: printed(table, 100)])
+def test_text_shows_the_cells(lines):
+    found = [re.split(r"\s{2,}", line.strip()) for line in lines(Table("the title", ROWS, COLUMNS))]
+    assert all(cells in found for cells in CELLS)
 
 
-def test_a_narrow_terminal_gets_the_compact_frame():
-    """Framed with room for it, framed without padding at the edges, or without a frame; words wrap, numbers do not."""
-    table = Table("the title", ROWS, COLUMNS)
-    widths = [max(map(len, map(str.rstrip, printed(table, width)))) for width in (100, 44, 42)]
-    assert widths[0] > widths[1] > widths[2]
-    assert "│" in "".join(printed(table, 44))
-    assert "│" not in "".join(printed(table, 42))
-    lines = printed(Table("", [{"words": "several words in a row", "number": 123456.0}], ()), 18)
-    assert any("123456" in line for line in lines)
-    assert not any("…" in line for line in lines)
-
-
-def test_groups_have_lines_between_them_and_names_above_them():
-    plain = printed(Table("", ROWS, COLUMNS, group="set"), 100)
-    assert sum(line.startswith("├") for line in plain) == 1
-    headed = printed(Table("", ROWS, COLUMNS, group="set", headed=True), 100)
-    at = [i for i, line in enumerate(headed) if "A & B" in line or "C " in line]
-    assert len(at) == 2
-    assert headed[at[0] + 1].startswith("│   one | two")
-    assert "**A & B**" in Table("", ROWS, COLUMNS, group="set", headed=True).markdown()
-    assert r"{l}{A \& B}" in Table("", ROWS, COLUMNS, group="set", headed=True).latex()
+def test_a_narrow_table_cuts_no_number():
+    table = Table("", [{"words": "several words in a row", "number": 123456.0}])
+    assert any("123456" in line for line in printed(table, 20))
+    assert "123456" in table.text(8)
+    games = [Text(f"game {i}", f"game\n{i}") for i in range(30)]
+    text = Table("", [{column.key: f"{i} a" for i, column in enumerate(games)}], games).text(80)
+    assert all(f"{i} a" in text for i in range(30))
 
 
 def test_markdown_and_latex():
     table = Table("the title", ROWS, COLUMNS)
     lines = table.markdown().splitlines()
-    assert lines[0] == "| learner | regret (95 %) | bound | failed runs |"
-    assert lines[1] == "| --- | ---: | ---: | ---: |"
-    assert lines[2] == r"| one \| two | 20.46 ± 0.29 | - | 0 |"
+    assert lines[:3] == [
+        "| learner | regret (95 %) | bound | failed runs |", "| --- | ---: | ---: | ---: |",
+        r"| one \| two | 20.46 ± 0.29 | - | 0 |",
+    ]  # fmt: skip
     tex = table.latex().splitlines()
     assert tex[0] == r"\begin{tabular}{lrrr}"
-    assert tex[2] == r"learner & regret (95 \%) & bound & failed runs \\"
-    assert tex[5] == r"a\_b & - & 2,000 & 2 \\"
-    assert next(line for line in tex if "pm" in line) == r"one \textbar{} two & 20.46 $\pm$ 0.29 & - & 0 \\"
+    assert r"learner & regret (95 \%) & bound & failed runs \\" in tex
+    assert r"a\_b & - & 2,000 & 2 \\" in tex
+    assert r"one | two & 20.46 $\pm$ 0.29 & - & 0 \\" in tex
+    assert r"{}[red] & 1.00 $\pm$ 0.50 & 1 &  \\" in tex, "no option of the line before"
+    assert r"\caption{5 \% of \_}" in Table("5 % of _", ROWS, COLUMNS).latex(floating=True)
 
 
-def test_csv_and_json_hold_the_rows():
+def test_bold_numbers():
+    table = Table("", [row | {"best": i == 0} for i, row in enumerate(ROWS)], COLUMNS, strong="best")
+    assert re.findall(r"\\bfseries ([\d.]+)", table.latex()) == ["20.46"]
+    assert re.findall(r"\*\*(.*?)\*\*", table.markdown()) == ["20.46 ± 0.29"]
+    assert table.html().count("font-weight: bold") == 1
+
+
+def test_two_columns_may_have_the_same_head():
+    table = Table("", [{"a": 1.0, "b": 2.0}], (Number("a", "x"), Number("b", "x")))
+    assert table.latex().splitlines()[4] == r"1 & 2 \\"
+    assert table.markdown().splitlines()[0] == "| x | x |"
+
+
+def test_the_frame_and_csv_hold_the_numbers():
     rows = [{"a": "x, y", "b": 1 / 3}, {"a": None, "b": 2}]
     assert Table("", rows, (Text("a"),)).csv() == 'a,b\n"x, y",0.333333\n,2\n'
-    assert list(csv.DictReader(Table("", ROWS).csv().splitlines()))[1]["regret"] == "nan"
-    assert json.loads(Table("", ROWS).json())[1]["regret"] is None
     assert Table("", []).csv() == ""
-
-
-@pytest.mark.parametrize("label", ["=1+2", "+1", "-1", "@SUM(1)", "\t=1", "\n+1", " -1", "＝1", "＋1", "－1", "＠1"])
-def test_a_spreadsheet_runs_no_label_of_a_csv_file(label):
-    text = Table("", [{label: label, "loss": -1.5}]).csv()
-    for row in csv.reader(io.StringIO(text)):
-        assert row[0].startswith("'")
-        assert row[0].removeprefix("'").strip("�\t\n ") == label.strip()
-    assert row[1] == "-1.5"
-
-
-def test_a_csv_file_has_no_control_characters_and_cannot_be_split_at_semicolons():
-    text = Table("", [{"learner": "a;=1+2", "loss": 2.0}, {"learner": "\x1b[31mred\x9b\u202e", "loss": -1.0}]).csv()
-    assert text == '"learner","loss"\n"a;=1+2","2"\n"�[31mred��","-1"\n'
+    frame = Table("", ROWS, COLUMNS).frame
+    assert frame["low"].tolist()[::2] == [20.17, 0.5]
+    assert [row["learner"] for row in csv.DictReader(Table("", ROWS).csv().splitlines())] == list(frame["learner"])
 
 
 def test_strict_json():
@@ -109,67 +110,88 @@ def test_strict_json():
     [
         (Interval("exponent", form="{:.1f}"), "0.5 ± 0.1"),  # limits of its own, else those of the row
         (Interval("regret", form="{:.0f}", brackets=True), "2 [1, 3]"),
+        (Interval("regret"), "2.0 ± 1.0"),
         (Number("regret", form=lambda number: f"<{number}>"), "<2.0>"),
         (Number("unknown"), ""),
         (Text("nothing"), "-"),
     ],
 )
-def test_what_a_column_shows(column, cell):
+def test_cells_of_columns(column, cell):
     row = {"regret": 2.0, "low": 1.0, "high": 3.0, "exponent": 0.5, "exponent_low": 0.4, "exponent_high": 0.6}
     assert column.show(row | {"nothing": None}) == cell
 
 
 @pytest.mark.parametrize("counts", [{}, {"failed": 1}, {"overflowed": 2}, {"failed": 1, "overflowed": 2}])
-def test_runs_left_out_are_shown_where_there_are_any(counts):
+def test_excluded_runs_are_shown_where_there_are_any(counts):
     row = {"learner": "a", "failed": 0, "overflowed": 0} | counts
     shown = Table("", [row], REGRET_COLUMNS).shown
     assert [column.key for column in shown[5:]] == list(counts)
 
 
-def test_pivot_puts_rows_side_by_side():
-    rows = [
-        {"learner": learner, "regret": float(i), "low": i - 0.5, "high": i + 0.5}
-        for i, learner in enumerate(("a", "b", "b"))
-    ]
-    found = pivot(rows, "learner", ["0", "0", "1"], "regret")
-    assert found == [
-        {"learner": "a", "0": 0.0, "0_low": -0.5, "0_high": 0.5},
-        {"learner": "b", "0": 1.0, "0_low": 0.5, "0_high": 1.5, "1": 2.0, "1_low": 1.5, "1_high": 2.5},
-    ]
-    assert [Interval("1", form="{:.0f}").show(row) for row in found] == ["", "2 ± 0"]
+# ---------------------------------------------------------------------------------------------------------------------
+# Numbers and texts
 
 
-MARKED = "Steps [0.1, 1] and [bold], [/b] :smile:"
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (0.0, "0"), (-0.0, "0"), (3.0, "3"), (-3.0, "-3"), (1234567.0, "1,234,567"), (12345.678, "12,346"),
+        (20.4567, "20.46"), (-0.5, "-0.5000"), (0.000123456, "0.0001235"), (0.0000123456, "1.235e-05"),
+        (1e7, "1.000e+07"), (9999999.7, "1.000e+07"), (9.99996, "10.00"), (np.nan, "-"), (np.inf, "∞"),
+        (-np.inf, "-∞"), (np.float32(2.5), "2.500"), (7, "7"),
+    ],
+)  # fmt: skip
+def test_format_number(value, words):
+    assert format_number(value) == words
 
 
-def test_terminal_tables_ignore_markup():
-    """No markup and no emoji in titles, heads and captions, and nothing that moves the cursor anywhere."""
-    columns = Text("learner", MARKED), Number("x", "a\x1b[31m\nb")
-    rows = [{"group": "\x1b[2Jg", "learner": "a\x1b[31mRED\x07", "x": 1.0}]
-    text = "\n".join(printed(Table(MARKED, rows, columns, group="group", headed=True, caption=f"{MARKED}\x07"), 120))
-    assert text.count(MARKED) == 3
-    assert not set(text) & {"\x1b", "\x07"}
-    for words in ("�[2Jg", "a�[31mRED�", "a�[31m "):
-        assert words in text
+@pytest.mark.parametrize(
+    ("value", "half", "words"),
+    [
+        (20.4567, 0.2912, "20.46 ± 0.29"), (20461.3, 290.4, "20,461 ± 290"), (0.5, 0.0996, "0.50 ± 0.10"),
+        (-1.234, 0.5, "-1.23 ± 0.50"), (1.0, 25.0, "1 ± 25"), (0.0, 0.0012, "0.0000 ± 0.0012"),
+        (1.2345e12, 3.1e9, "(1.2345 ± 0.0031)e+12"), (1.2e-6, 3.0e-8, "(1.200 ± 0.030)e-06"),
+        (2.5, 0.0, "2.500 ± 0"), (2.5, np.nan, "2.500"), (np.nan, np.nan, "-"), (3.0, 1e-13, "3 ± 0"),
+        (2.0, np.inf, "2 ± ∞"), (20461.37, 0.02, "20,461.370 ± 0.020"), (100000.9, 0.05, "100,000.900 ± 0.050"),
+    ],
+)  # fmt: skip
+def test_format_measurement(value, half, words):
+    assert format_measurement(value, half) == words
 
 
-def test_a_row_of_latex_is_no_option_of_the_line_before():
-    rows = [{"learner": name, "x": 1.0} for name in ("[0.1] step", "*best", "b [c]")]
-    tex = Table("", rows, (Text("learner", "[head]"), Number("x"))).latex().splitlines()
-    assert tex[2] == r"{}[head] & x \\"
-    assert tex[4:7] == [r"{}[0.1] step & 1 \\", r"{}*best & 1 \\", r"b [c] & 1 \\"]
+@pytest.mark.parametrize("words", NASTY)
+def test_texts_are_escaped(words):
+    """HTML has no tags of a text; LaTeX has no special characters but in formulas; Markdown has whole cells."""
+    table = Table(words, [{"a": words, "b": 1.0}], (Text("a", words), Number("b")))
+    page = Tags(table.html())
+    assert not {tag for tag, _ in page.all} - {"style", "table", "caption", "thead", "tbody", "tr", "th", "td"}
+    one_line = " ".join(words.split()).replace("\x1b", "�")
+    assert sum(one_line == " ".join(shown.split()) for shown in page.words) == 3
+    cell = table.latex().splitlines()[4].removesuffix(r" & 1 \\")
+    plain = re.sub(
+        r"\\space\b|\\textasciitilde\b|\\textasciicircum\b|\\textbackslash\b|\\[&%$#_{}]|\$[^$]*\$", "", cell
+    )
+    assert not re.search(r"[&%#_~^\\$]", plain)
+    assert re.sub(r"\\.", "", table.markdown().splitlines()[2]).count("|") == 3
 
 
-def test_decimals_are_as_many_as_the_interval_needs():
-    """As always where they are enough, so also for what is 0 and for what is 0 but for the rounding of floats."""
-    small = {"learner": "a", "queries_per_round": 2.0, "regret": 3.527e-4, "low": 3.443e-4, "high": 3.611e-4}
-    small |= {"regret_per_round": 3.5e-9, "bound": 0.4}
-    usual = {"learner": "b", "queries_per_round": 0.0, "regret": 123.45, "low": 122.25, "high": 124.65}
-    usual |= {"regret_per_round": 0.12345, "bound": 2000.4}
-    exact = usual | {"low": 123.45 - 1e-14, "high": 123.45 + 1e-14, "regret_per_round": 0.0, "bound": np.inf}
-    one = small | {"low": np.nan, "high": np.nan}
-    cells = [[column.show(row) for column in REGRET_COLUMNS[1:5]] for row in (small, usual, exact, one)]
-    assert cells == [
-        ["2.00", "0.0003527 ± 0.0000084", "3.500 × 10⁻⁹", "0.4000"], ["0.00", "123.45 ± 1.20", "0.12345", "2,000"],
-        ["0.00", "123.45 ± 0.00", "0.00000", "inf"], ["2.00", "0.00", "3.500 × 10⁻⁹", "0.4000"],
-    ]  # fmt: skip
+def test_terminal_text_has_no_control_characters_and_no_markup():
+    marked = "Steps [0.1, 1] and [bold], [/b] :smile:"
+    columns = Text("learner", marked), Number("x", "a\x1b[31m\nb")
+    table = Table(marked, [{"learner": "a\x1b[31mRED\x07", "x": 1.0}], columns, caption=f"{marked}\x07")
+    for text in ("\n".join(printed(table, 120)), repr(table)):
+        assert text.count(marked) == 3
+        assert not set(text) & {"\x1b", "\x07"}
+
+
+def test_formulas_stay_formulas_in_latex():
+    tex = Table("", [{"a": r"$\epsilon_t$-greedy, 50 % of a_b"}], (Text("a"),)).latex()
+    assert r"$\epsilon_t$-greedy, 50 \% of a\_b" in tex
+
+
+def test_shorten():
+    assert shorten("a name", 6) == "a name"
+    for most in range(3, 20):
+        short = shorten("gradient descent[0.125]", most)
+        assert len(short) <= most
+        assert "…" in short

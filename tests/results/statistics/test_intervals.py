@@ -14,10 +14,10 @@ from tiers import some
 
 import jaxonline as jo
 from jaxonline.parameters.errors import DamagedStoreWarning, SkewedRunsWarning
-from jaxonline.results.report.formats import format_measurement
+from jaxonline.results.report.tables import format_measurement
 from jaxonline.results.statistics import mean_over_runs, pairwise_p_values, simultaneous
-from jaxonline.results.statistics.bootstrap import N_RESAMPLES
-from jaxonline.results.statistics.means import skewness
+from jaxonline.results.statistics.bands import N_RESAMPLES
+from jaxonline.results.statistics.intervals import skewness
 from jaxonline.results.statistics.ranking import compact_letters
 
 
@@ -33,7 +33,7 @@ def result(loss: np.ndarray, **meta) -> jo.Result:
 
 Q = "cumulative_loss"
 EVERY = (
-    jo.intervals.Student(), jo.intervals.SkewCorrected(), jo.intervals.BootstrapT(), jo.intervals.Bounded(-9.0, 9.0),
+    jo.intervals.Student(), jo.intervals.SkewCorrected(), jo.intervals.Bounded(-9.0, 9.0),
     jo.intervals.Betting(-9.0, 9.0), jo.intervals.Anytime(300),
 )  # fmt: skip
 INTERVAL_METHODS = {
@@ -79,7 +79,7 @@ def test_all_methods_take_an_interval(interval):
     band = one.bands(Q, interval=interval)
     assert band.low[0, -1] <= low
     assert band.high[0, -1] >= high
-    drawn = one.plot(quantity=Q, interval=interval).axes[0].collections[0].get_paths()[0].vertices
+    drawn = one.plot(quantity=Q, interval=interval).collections[0].get_paths()[0].vertices
     assert np.isclose(drawn[:, 1], band.high[0, -1]).any()
     own = dataclasses.replace(one, interval=interval)
     np.testing.assert_array_equal(own.mean(Q).high, one.mean(Q, interval=interval).high)
@@ -147,7 +147,7 @@ def test_the_p_value_of_a_bounded_mean_is_by_its_theorem():
         assert (mean_over_runs(values, 1 - p * factor, interval=interval).low[0] > 0) == excluded
 
 
-QUICK = [interval for interval in WITHOUT_BETTING if not isinstance(interval, jo.intervals.BootstrapT)]
+QUICK = WITHOUT_BETTING
 
 
 @pytest.mark.parametrize("interval", some(EVERY, *QUICK))
@@ -176,33 +176,6 @@ def test_bands_of_other_intervals_hold_for_whole_curves(interval):
 
 # ---------------------------------------------------------------------------------------------------------------------
 # one mean
-
-
-def test_bootstrap_t_by_a_loop():
-    """The same resamples, one after the other; a run with a NaN is left out."""
-    values = np.random.default_rng(1).lognormal(size=(2, 9, 3))
-    values[1, 4] = np.nan
-    found = mean_over_runs(values, 0.9, interval=jo.intervals.BootstrapT())
-    for learner, runs in enumerate(values):
-        kept = [run for run in runs if not np.isnan(run).any()]
-        rng, ratios = np.random.default_rng(0), []
-        chosen = rng.integers(len(kept), size=(N_RESAMPLES, len(kept)))
-        for places in chosen:
-            again = np.array([kept[i] for i in places])
-            error = again.std(axis=0, ddof=1) / np.sqrt(len(again))
-            ratios.append((again.mean(axis=0) - np.mean(kept, axis=0)) / np.where(error > 0, error, np.nan))
-        ratios = np.sort(ratios, axis=0)
-        low, high = ratios[int(0.05 * N_RESAMPLES) - 1], ratios[int(0.95 * N_RESAMPLES) - 1]
-        error = np.std(kept, axis=0, ddof=1) / np.sqrt(len(kept))
-        np.testing.assert_allclose(found.low[learner], np.mean(kept, axis=0) - high * error, rtol=1e-9)
-        np.testing.assert_allclose(found.high[learner], np.mean(kept, axis=0) - low * error, rtol=1e-9)
-
-
-def test_bootstrap_t_reaches_further_on_the_long_side():
-    values = np.random.default_rng(2).lognormal(sigma=2.0, size=(1, 60, 1))
-    student, longer = mean_over_runs(values), mean_over_runs(values, interval=jo.intervals.BootstrapT())
-    assert (longer.high - longer.mean > 1.5 * (student.high - student.mean)).all()
-    assert (longer.mean - longer.low < student.mean - student.low).all()
 
 
 def test_the_bounded_interval_is_that_of_the_theorem():
@@ -270,9 +243,9 @@ def test_skewed_runs_are_warned_of():
     np.testing.assert_allclose(skewness(x := rng.gamma(2.0, size=(3, 50))), stats.skew(x, axis=1))
     assert skewness(np.ones((1, 9))) == [0]
     loss = np.stack([rng.normal(size=(60, 1)), rng.lognormal(sigma=2.0, size=(60, 1))])
-    with pytest.warns(SkewedRunsWarning, match="cumulative loss of b is skewed over the runs.*BootstrapT"):
+    with pytest.warns(SkewedRunsWarning, match="cumulative loss of b is skewed over the runs"):
         result(loss).mean("cumulative_loss")
-    result(loss).mean("cumulative_loss", interval=jo.intervals.BootstrapT())
+    result(loss).mean("cumulative_loss", interval=jo.intervals.SkewCorrected())
     result(loss[:1]).mean("cumulative_loss")
 
 
@@ -289,13 +262,10 @@ def test_normal_runs_are_seldom_called_skewed():
 
 
 def test_a_band_of_one_round_is_that_of_its_mean():
-    """Of many symmetric runs it is Student's interval, of few or skewed ones the bootstrap-t interval."""
+    """Of many symmetric runs it is Student's interval."""
     values = np.random.default_rng(7).normal(size=(1, 200, 1))
     band, student = simultaneous(values), mean_over_runs(values)
     np.testing.assert_allclose(band.high - band.mean, student.high - student.mean, rtol=0.03)
-    for few in (values[:, :12], values[:, :200] ** 6):
-        band, bootstrap_t = simultaneous(few), mean_over_runs(few, interval=jo.intervals.BootstrapT())
-        np.testing.assert_allclose([band.low, band.high], [bootstrap_t.low, bootstrap_t.high], rtol=1e-12)
 
 
 def test_bands_of_skewed_curves_by_a_loop():

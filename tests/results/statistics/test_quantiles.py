@@ -5,7 +5,7 @@ import pytest
 from made_up import made_up
 from scipy import stats
 
-from jaxonline.results.statistics.quantiles import quantile_over_runs
+from jaxonline.results.statistics.means import quantile_over_runs
 
 STUDIES, RUNS, P, LEVEL = 4000, 120, 0.9, 0.95
 

@@ -98,8 +98,8 @@ def test_show_prints_a_finished_study(played):
     (folder / "out" / "figure.png").unlink()
     shown = call("show", folder / "out")
     assert shown.exit_code == 0, shown.output
-    table = done.stdout[: done.stdout.rindex("└")]
-    assert table in shown.stdout
+    table = done.stdout.partition(" written;")[0].splitlines()[:5]
+    assert "\n".join(table) in shown.stdout
     assert (folder / "out" / "figure.png").stat().st_size > 10_000
 
 
@@ -175,9 +175,8 @@ def test_report_writes_the_page_and_the_tables(played):
     done = call("report", folder / "out")
     assert done.exit_code == 0, done.output
     page, tables = ((folder / "out" / name).read_text() for name in ("report.html", "tables.tex"))
-    assert "Commands to repeat it" in page
     file, out = (shlex.quote(str(folder / name)) for name in ("arms.toml", "out"))
-    command = f"jaxonline run {file} --out {out} --runs 8 --rounds 40 --seed 3\njaxonline report {out}<"
+    command = f"jaxonline run {file} --out {out} --runs 8 --rounds 40 --seed 3"
     assert command in html.unescape(page)
     assert "[game]" in page or "&quot;game&quot;" in page
     learners = Result.load(folder / "out" / "result.zarr").learners
@@ -201,11 +200,12 @@ def test_the_page_has_commands_that_repeat_the_study(played, tmp_path, monkeypat
     ):
         monkeypatch.chdir(here)
         page = folders.folder_report(folders.read_folder(place)).page
-        assert page["commands"][0] == f"jaxonline run {expected} --runs 8 --rounds 40 --seed 0"
-        assert page["configuration"] == "title = 'Münzen'"
+        lines = page["configuration"].splitlines()
+        assert lines[0] == "title = 'Münzen'"
+        assert f"# jaxonline run {expected} --runs 8 --rounds 40 --seed 0" in lines
     file.unlink()
     page = folders.folder_report(folders.read_folder(".")).page
-    assert page["commands"][0] == "jaxonline run study.toml --out . --runs 8 --rounds 40 --seed 0"
+    assert "jaxonline run study.toml --out . --runs 8 --rounds 40 --seed 0" in page["configuration"]
 
 
 def test_a_failed_run_leaves_a_finished_study_unchanged(played, tmp_path):
@@ -339,7 +339,6 @@ def test_the_report_names_steps_that_bounds_do_not_cover(played):
     last = promised.at_rounds(result.rounds, step_size=0.1)[-1]
     assert [row[at].strip() for row in rows] == ["-", "-", f"{last:,.0f}"]
     assert found.sentences[-1] == f"The bounds do not cover the steps of {first}, {second}."
-    assert list(found.bounds["result"]) == [third]
     nothing = build_report(result, "", {first: bounds[first]})
     assert "bound" not in nothing.tables["table"].markdown()
 
