@@ -42,12 +42,12 @@ SOURCES = {
         ("airfoil",), (1503, 5),
         Archive(
             f"{UCI}/291/airfoil+self+noise.zip", "airfoil_self_noise.dat",
-            member_hash="sha256:74c75fd71783f1e6b71f8a622b993dc592897a97cd689c5090a07147a1b097b3",
+            member_hash="74c75fd71783f1e6b71f8a622b993dc592897a97cd689c5090a07147a1b097b3",
         ),
     ),
     "Concrete": Source(
         ("concrete",), (1030, 8),
-        OpenML(44959, "sha256:9fc4c3dc20438434f430d97fc5d86ebc45c7e3a68abb7b6a985bdca7a309691e"),
+        OpenML(44959, "9fc4c3dc20438434f430d97fc5d86ebc45c7e3a68abb7b6a985bdca7a309691e"),
     ),
     # As in the published experiments: mean imputation; the target is tomorrow's minimum; station, date, today's maximum
     # and tomorrow's maximum are dropped (today's by accident: the imputer drops the dates, then columns 0 and 1 go).
@@ -64,7 +64,7 @@ SOURCES = {
         ("naval", "cbm"), (11934, 17),
         Archive(
             f"{UCI}/316/condition+based+maintenance+of+naval+propulsion+plants.zip", "UCI CBM Dataset/data.txt",
-            member_hash="sha256:de0ea69da1efaab8b9655ffed828547d10dd68c1fb8c6e0163e6a988def393a6",
+            member_hash="de0ea69da1efaab8b9655ffed828547d10dd68c1fb8c6e0163e6a988def393a6",
         ),
         target=0,
     ),
