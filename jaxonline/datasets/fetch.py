@@ -3,14 +3,11 @@
 import hashlib
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jaxonline.parameters import check
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 class Archive(NamedTuple):
@@ -44,15 +41,13 @@ def fetch_file(name: str, archive: Archive) -> bytes:
         raise ModuleNotFoundError(f"{name}: pooch, which fetches the set, is not installed; {install}") from error
     pooch.get_logger().setLevel("WARNING")
     path = Path(pooch.os_cache("jaxonline")) / f"{name.lower().replace(' ', '-')}.zip"
+    pooch.retrieve(archive.url, archive.archive_hash, fname=path.name, path=path.parent)
     try:
-        pooch.retrieve(archive.url, archive.archive_hash, fname=path.name, path=path.parent)
         with zipfile.ZipFile(path) as zip_file:
             content = zip_file.read(archive.member)
         digest = hashlib.sha256(content).hexdigest()
         if archive.member_hash not in (None, digest):
             raise ValueError(f"the checksum of {archive.member} must be {archive.member_hash} (got {digest})")
-    except OSError:
-        raise
     except Exception as error:  # a damaged archive may raise any error
         path.unlink(missing_ok=True)
         raise ValueError(f"{name}: {error}; {path} was damaged and is deleted; the next call fetches it") from None
@@ -76,13 +71,13 @@ def fetch_openml(name: str, source: OpenML) -> tuple[np.ndarray, np.ndarray]:
     return X, y
 
 
-def fetch_by_name(name: str, version: int | None = None) -> tuple["pd.DataFrame", str | None]:
-    """Fetch any OpenML set by name; return its columns, and the name of its target column or None."""
+def fetch_by_name(name: str, version: int | None = None) -> tuple[Any, str | None]:
+    """Fetch any OpenML set by name; return its pandas frame, and the name of its target column or None."""
     import sklearn.datasets
 
-    version = "active" if version is None else version
+    options: Any = {"name": name, "version": version or "active", "as_frame": True, "parser": "liac-arff"}
     try:
-        bunch: Any = sklearn.datasets.fetch_openml(name=name, version=version, as_frame=True, parser="liac-arff")
+        bunch: Any = sklearn.datasets.fetch_openml(**options)
     except OSError as error:
         raise OSError(f"openml: the set {name!r} cannot be fetched ({error})") from error
     targets = list(bunch.target_names or [])

@@ -7,9 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from jaxonline.datasets.catalogue import SOURCES, DataSet, Source, ar4, canonical_name, diabetes
+from jaxonline.datasets.catalogue import SOURCES, SUFFIXES, DataSet, Source, ar4, canonical_name, diabetes
 from jaxonline.datasets.fetch import Archive, OpenML, fetch_file, fetch_openml
-from jaxonline.datasets.tables import SUFFIXES, read_arrays, read_cells, read_table, select_columns, to_arrays
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, did_you_mean
 from jaxonline.parameters.signatures import validate_arguments
@@ -52,6 +51,8 @@ def load(
         >>> tiny.name, tiny.X.tolist(), tiny.y.tolist()
         ('tiny', [[1.0, 2.0], [4.0, 2.0]], [3.0, 6.0])
     """
+    from jaxonline.datasets.tables import read_table, to_arrays
+
     known = canonical_name(str(check.path("name", name)))
     if target is not None:
         good = isinstance(target, str | int | np.integer) and not isinstance(target, bool)
@@ -108,6 +109,8 @@ def data_files(path: Path) -> list[Path]:
 def _load_known(
     name: str, paths: Sequence[Path], target: str | int | None, impute: str | None
 ) -> tuple[np.ndarray, np.ndarray]:
+    from jaxonline.datasets.tables import read_cells, select_columns, to_arrays
+
     source, drop, content = SOURCES[name], (), None
     local = file = _local_file(source, paths)
     if file is None:
@@ -126,8 +129,7 @@ def _load_known(
         drop, impute, target = source.drop, impute or source.impute, source.target if target is None else target
     X, y = to_arrays(file, select_columns(file, cells, target, drop), impute)
     if X.shape != source.shape and (local is None or X.shape[1] != source.shape[1] or len(X) > source.shape[0]):
-        rows = "" if local is None else " or fewer rows"
-        raise ArgumentError(name, f"must have the shape {source.shape}{rows} (got {X.shape} from {file})")
+        raise ArgumentError(name, f"must have the shape {source.shape} or fewer rows (got {X.shape} from {file})")
     return X, y
 
 
@@ -158,6 +160,8 @@ def mnist(data: str | Path | Sequence[str | Path] | None = None) -> tuple[np.nda
         ValueError: the file does not hold MNIST.
         OSError: there is no file, and OpenML cannot be reached.
     """
+    from jaxonline.datasets.tables import read_arrays
+
     files = [(path, file) for path in search_paths(data) for file in data_files(path) if file.suffix == ".npz"]
     matches = [file for path, file in files if "mnist" in file.stem.lower() or file == path]
     if matches:
@@ -165,9 +169,8 @@ def mnist(data: str | Path | Sequence[str | Path] | None = None) -> tuple[np.nda
     else:
         import sklearn.datasets
 
-        X, y = sklearn.datasets.fetch_openml(
-            "mnist_784", return_X_y=True, as_frame=False, version=1, parser="liac-arff"
-        )
+        # version 1 of "mnist_784"
+        X, y = sklearn.datasets.fetch_openml(data_id=554, return_X_y=True, as_frame=False, parser="liac-arff")
     if X.shape != MNIST_SHAPE or X.min() < 0 or X.max() > 255 or set(map(int, y)) != set(range(10)):
         needed = f"must be X {MNIST_SHAPE} of pixels from 0 to 255 and y of digits"
         raise ValueError(f"MNIST: {needed} (got {X.shape} from {matches[0] if matches else 'OpenML'})")

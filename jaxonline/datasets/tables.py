@@ -8,25 +8,23 @@ import re
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from jaxonline.datasets.catalogue import SUFFIXES as SUFFIXES
 from jaxonline.parameters.check import quote
 from jaxonline.parameters.errors import ArgumentError, did_you_mean
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 MISSING = ("", "?", "na", "nan", "null", "none")
-SUFFIXES = (".npz", ".csv", ".dat", ".txt", ".data", ".parquet")
 _DATE = re.compile(r"\d+([-/.:])\d+\1\d+.*")
 _DATE_OR_WORD = re.compile(rf"{_DATE.pattern}|.*[^\W\d_].*")
 
 
 def read_table(
     path: Path, target: str | int | None = None, drop: Sequence[str | int] = (), positive: str | None = None
-) -> "pd.DataFrame":
+) -> pd.DataFrame:
     """Read a file; `target` is the name or number of a column (default: the last); the target of an .npz file is y.
 
     Columns of dates or words are left out with a warning. With `positive`, a target is 1 if it equals this word or
@@ -38,15 +36,13 @@ def read_table(
     return select_columns(path, cells, target, drop, positive)
 
 
-def read_cells(path: Path, content: bytes | None = None) -> "pd.DataFrame":
+def read_cells(path: Path, content: bytes | None = None) -> pd.DataFrame:
     """Read a file as columns of numbers (.npz), or of stripped text with the names of the header or 0, 1, 2, ...
 
     Args:
         path: the path, for its ending and for messages.
         content: the content of a text file, to read instead.
     """
-    import pandas as pd
-
     if path.suffix not in SUFFIXES:
         raise ValueError(f"{path}: must end in one of {', '.join(SUFFIXES)} (got {path.suffix!r})")
     if path.suffix == ".npz":
@@ -72,12 +68,11 @@ def read_arrays(path: Path) -> tuple[np.ndarray, np.ndarray]:
     Raises:
         ValueError: the file is damaged, or does not hold these arrays.
     """
-    with path.open("rb") as stream:
-        try:
-            with np.load(stream, allow_pickle=False) as file:
-                arrays = dict(file)
-        except Exception as error:  # a damaged archive may raise any error
-            raise ValueError(f"{path}: must be an .npz file that is not damaged ({error})") from None
+    try:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
+            arrays = dict(file)
+    except Exception as error:  # a damaged archive may raise any error
+        raise ValueError(f"{path}: must be an .npz file that is not damaged ({error})") from None
     X, y = (np.asarray(arrays.get(name)) for name in ("X", "y"))
     y = y.reshape(-1) if y.ndim == 2 and y.shape[1] == 1 else y
     is_real = all(np.issubdtype(array.dtype, np.number) and not np.iscomplexobj(array) for array in (X, y))
@@ -87,19 +82,16 @@ def read_arrays(path: Path) -> tuple[np.ndarray, np.ndarray]:
     return X, y
 
 
-def text_cells(frame: "pd.DataFrame") -> "pd.DataFrame":
+def text_cells(frame: pd.DataFrame) -> pd.DataFrame:
     """Convert the cells of a frame to text; missing values become empty strings."""
     plain: Any = frame.astype(object).map(lambda cell: int(cell) if isinstance(cell, bool | np.bool_) else cell)
     texts = plain.where(frame.notna(), "").map(str).apply(lambda column: column.str.strip())
     return texts.set_axis([str(name) for name in frame.columns], axis=1).reset_index(drop=True)
 
 
-def _read_text(text: str) -> "pd.DataFrame":
-    import pandas as pd
-
+def _read_text(text: str) -> pd.DataFrame:
     first = next(filter(None, map(str.strip, text.splitlines())), "")
-    unquoted = re.sub(r'(?<![^\s,;])"[^"]*"', "", first)
-    separator = next((mark for mark in (",", ";", "\t") if mark in unquoted), r"\s+")
+    separator = max((",", ";", "\t"), key=first.count) if re.search("[,;\t]", first) else r"\s+"
     # engine="python" distinguishes an empty cell, "", from a missing cell of a short row, NaN
     cells = pd.read_csv(
         io.StringIO(text), sep=separator, engine="python",
@@ -122,29 +114,20 @@ def _has_words(names: list[str]) -> bool:
         ValueError: it has words beside numbers or dates, as a row of data.
     """
     filled = [name for name in names if name.lower() not in MISSING]
-    odd = [name for name in filled if _is_number(name) or _DATE.fullmatch(name)]
-    if odd and not all(map(_is_number, filled)):
+    numbers = [name for name in filled if not np.isnan(_parse(name))]
+    odd = [name for name in filled if name in numbers or _DATE.fullmatch(name)]
+    if odd and len(numbers) < len(filled):
         raise ValueError(
             f"the first row must hold numbers or column names (got {quote(names)}); if it is data, add a row of names "
             f"above it; if it holds names, change {odd[0]!r}"
         )
-    return len(odd) < len(filled)
-
-
-def _is_number(cell: Any) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
+    return len(numbers) < len(filled)
 
 
 def select_columns(
-    path: Path, cells: "pd.DataFrame", target: str | int | None, drop: Sequence[str | int], positive: str | None = None
-) -> "pd.DataFrame":
+    path: Path, cells: pd.DataFrame, target: str | int | None, drop: Sequence[str | int], positive: str | None = None
+) -> pd.DataFrame:
     """Select the numeric columns and the target from columns of numbers or text; `path` is for error messages."""
-    import pandas as pd
-
     names = list(cells.columns)
     target_index = _column_index(path, names, -1 if target is None else target, "target")
     left_out = {target_index, *(_column_index(path, names, column, "drop") for column in drop)}
@@ -167,27 +150,29 @@ def _column_index(path: Path, names: list[str], column: str | int, argument: str
         raise ValueError(f"{argument}: {path} has no column {column!r}; {known}") from None
 
 
-def _has_words_only(cells: "pd.Series") -> bool:
+def _parse(cells: Any) -> Any:
+    return pd.to_numeric(cells, errors="coerce")
+
+
+def _has_words_only(cells: pd.Series) -> bool:
     """Whether all cells that are not empty hold a date or a word; "1,5", for example, is neither."""
-    filled = [cell for cell in map(str, cells) if cell.lower() not in MISSING]
-    return bool(filled) and all(not _is_number(cell) and _DATE_OR_WORD.fullmatch(cell) for cell in filled)
+    filled = cells[~cells.map(str).str.lower().isin(MISSING)]
+    return len(filled) > 0 and _parse(filled).isna().all() and all(map(_DATE_OR_WORD.fullmatch, filled))
 
 
-def _numbers(path: Path, cells: "pd.Series") -> "pd.Series":
+def _numbers(path: Path, cells: pd.Series) -> pd.Series:
     """Convert a column to float64 (as Python reads each number), NaN for a missing value; errors name the cell."""
     filled = cells.mask(cells.map(str).str.lower().isin(MISSING))
-    for row in np.flatnonzero(~filled.map(_is_number).to_numpy(bool)):
+    for row in np.flatnonzero(filled.notna() & _parse(filled).isna()):
         raise ValueError(f"{path}: row {row + 1}, column {cells.name!r} must be a number (got {cells[row]!r})")
     return filled.astype(float)
 
 
-def _binary_targets(path: Path, cells: "pd.Series", positive: str) -> "pd.Series":
+def _binary_targets(path: Path, cells: pd.Series, positive: str) -> pd.Series:
     """Return 1 where a cell equals `positive`, as a word or as a number, else -1."""
     for row in np.flatnonzero(cells.str.lower().isin(MISSING)):
         raise ValueError(f"{path}: row {row + 1} has no target (column {cells.name!r})")
-    same = cells == positive
-    if _is_number(positive):
-        same |= cells.map(lambda cell: _is_number(cell) and float(cell) == float(positive))
+    same = (cells == positive) | (_parse(cells) == _parse(positive))
     if same.all() or not same.any():
         values = list(dict.fromkeys(cells))
         known = f"{path} has the values {', '.join(map(repr, values))[:100]}{did_you_mean(positive, values)}"
@@ -195,7 +180,7 @@ def _binary_targets(path: Path, cells: "pd.Series", positive: str) -> "pd.Series
     return same.map({True: 1.0, False: -1.0})
 
 
-def to_arrays(path: Path, table: "pd.DataFrame", impute: str | None = None) -> tuple[np.ndarray, np.ndarray]:
+def to_arrays(path: Path, table: pd.DataFrame, impute: str | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Convert a table to X and y; fill missing values with "mean" or "median" of the column, or raise an error."""
     values = table.to_numpy(float)
     if impute is not None:
@@ -203,9 +188,8 @@ def to_arrays(path: Path, table: "pd.DataFrame", impute: str | None = None) -> t
             fill = {"mean": np.nanmean, "median": np.nanmedian}[impute](values, axis=0)
         values = np.where(np.isnan(values), fill, values)
     for row, column in np.argwhere(~np.isfinite(values)):
-        place = f"row {row + 1}, counted without the header, column {table.columns[column]!r}"
         raise ValueError(
-            f"{path}: must have finite numbers (got {values[row, column]} in {place}); give impute='mean' or 'median' "
-            "to fill empty cells, or correct the file"
+            f"{path}: row {row + 1} without the header, column {table.columns[column]!r} must be finite "
+            f"(got {values[row, column]}); give impute='mean' or 'median' to fill empty cells, or correct the file"
         )
     return values[:, :-1], values[:, -1]

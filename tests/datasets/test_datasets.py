@@ -132,11 +132,11 @@ def test_dates_and_words_are_left_out(tmp_path):
 def test_missing_cells_are_reported_or_imputed(tmp_path, gap):
     file = tmp_path / "a.csv"
     file.write_text(f"depth,force,label\n1,2,3\n4,{gap},6\n1,3,0\n")
-    with pytest.raises(ValueError, match=r"row 2, .*column 'force'.*impute='mean' or 'median'"):
+    with pytest.raises(ValueError, match=r"row 2 .*column 'force' .*impute='mean' or 'median'"):
         load(file)
     assert load(file, impute="mean").X[1].tolist() == [4.0, 2.5]
     file.write_text(f"depth,force,label\n1,2,3\n4,5,{gap}\n1,3,0\n9,9,9\n")
-    with pytest.raises(ValueError, match=r"row 2, .*column 'label'"):
+    with pytest.raises(ValueError, match=r"row 2 .*column 'label'"):
         load(file)
     assert load(file, impute="median").y.tolist() == [3.0, 3.0, 0.0, 9.0]
     with pytest.raises(ValueError, match=r"impute: .*got 'zero'"):
@@ -147,7 +147,7 @@ def test_missing_array_entries_are_reported_or_imputed(tmp_path):
     X, y = np.ones((4, 3)), np.ones(4)
     X[2, 1] = np.nan
     np.savez(tmp_path / "a.npz", X=X, y=y)
-    with pytest.raises(ValueError, match=r"a.npz: .*row 3, .*column '1'"):
+    with pytest.raises(ValueError, match=r"a.npz: row 3 .*column '1'"):
         load("a", tmp_path)
     assert load("a", tmp_path, impute="mean").X.tolist() == np.ones((4, 3)).tolist()
     X[:, 1] = np.nan
@@ -156,7 +156,7 @@ def test_missing_array_entries_are_reported_or_imputed(tmp_path):
         load("a", tmp_path, impute="mean")
     X[:, 1] = np.inf
     np.savez(tmp_path / "a.npz", X=X, y=y)
-    with pytest.raises(ValueError, match=r"got inf in row 1, .*column '1'"):
+    with pytest.raises(ValueError, match=r"row 1 .*column '1' .*got inf"):
         load("a", tmp_path, impute="mean")
 
 
@@ -235,7 +235,7 @@ def test_bias_correction_equals_the_published_preprocessing(tmp_path):
     assert bias.X.shape == (40, 20) == (40, SOURCES["Bias correction"].shape[1])
     np.testing.assert_allclose(bias.X, values[:, 2:-2], rtol=0, atol=1e-14)
     np.testing.assert_allclose(bias.y, values[:, -1], rtol=0, atol=1e-14)
-    with pytest.warns(match="'Date'"), pytest.raises(ValueError, match="got nan in row"):
+    with pytest.warns(match="'Date'"), pytest.raises(ValueError, match="got nan"):
         load(file, target="Next_Tmin")
     with pytest.warns(match="'Date'"):
         assert load(file, target="Next_Tmin", impute="mean").X.shape == (40, 23)
@@ -363,11 +363,7 @@ def test_openml_numbers_are_verified(data_folder, monkeypatch):
         load("Concrete")
 
 
-@pytest.mark.parametrize("elsewhere", [False, True], ids=["read", "loaded"])
-def test_diabetes_equals_scikit_learn_bit_for_bit(elsewhere, monkeypatch):
-    """Also where scikit-learn keeps its files elsewhere."""
-    if elsewhere:
-        monkeypatch.setattr("jaxonline.datasets.catalogue.Path", lambda *_: Path("nowhere"))
+def test_diabetes_equals_scikit_learn_bit_for_bit():
     arrays, expected = datasets.diabetes(), sklearn.datasets.load_diabetes(return_X_y=True)
     for array, theirs in zip(arrays, expected, strict=True):
         assert array.dtype == np.float64
