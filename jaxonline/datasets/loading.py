@@ -120,7 +120,7 @@ def _load_known(
             file, content = Path(source.origin.member), fetch_file(name, source.origin)
         except OSError as error:
             origin, advice = source.origin[0], "download it elsewhere and give its folder as data"
-            problem = f"is in none of the given folders, and {origin} cannot be fetched ({error})"
+            problem = f"is in none of the given folders and cannot be fetched from {origin} ({error})"
             raise OSError(f"{name}: {problem}; {advice}") from error
     cells = read_cells(file, content)
     if file.suffix == ".npz":

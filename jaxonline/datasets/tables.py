@@ -147,7 +147,8 @@ def _column_index(path: Path, names: list[str], column: str | int, argument: str
         return names.index(column) if column in names else range(len(names))[int(column)]  # type: ignore[arg-type]
     except (ValueError, IndexError):
         known = f"its {len(names)} columns are {', '.join(names)}{did_you_mean(column, names)}"
-        raise ValueError(f"{argument}: {path} has no column {column!r}; {known}") from None
+        name = column if str(column).lstrip("-").isdigit() else repr(column)
+        raise ValueError(f"{argument}: {path} has no column {name}; {known}") from None
 
 
 def _parse(cells: Any) -> Any:
@@ -189,7 +190,7 @@ def to_arrays(path: Path, table: pd.DataFrame, impute: str | None = None) -> tup
         values = np.where(np.isnan(values), fill, values)
     for row, column in np.argwhere(~np.isfinite(values)):
         raise ValueError(
-            f"{path}: row {row + 1} without the header, column {table.columns[column]!r} must be finite "
-            f"(got {values[row, column]}); give impute='mean' or 'median' to fill empty cells, or correct the file"
+            f"{path}: row {row + 1}, column {table.columns[column]!r} must be finite (got {values[row, column]}; the "
+            "header does not count as a row); give impute='mean' or 'median' to fill empty cells, or correct the file"
         )
     return values[:, :-1], values[:, -1]
