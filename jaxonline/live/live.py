@@ -349,7 +349,7 @@ class Live:
             "precision": self._precision.dtype.name,
             "shape of instances": str(self._instance),
             "shape of outcomes": str(self._outcome),
-            "state": format_spec([states.plain_leaf(leaf) for leaf in jax.tree.leaves(self._states)]),
+            "state": format_spec([states.state_array(leaf) for leaf in jax.tree.leaves(self._states)]),
         }
 
     def _saved(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -361,7 +361,7 @@ class Live:
             "generator": str(jax.random.key_impl(self._key)),
         }  # fmt: skip
         leaves = [self._key, *jax.tree.leaves(self._states)]
-        arrays = {str(i): np.asarray(states.plain_leaf(leaf)) for i, leaf in enumerate(leaves)}
+        arrays = {str(i): np.asarray(states.state_array(leaf)) for i, leaf in enumerate(leaves)}
         return header, arrays if self._open is None else arrays | {"open": self._open.x}
 
     def _restore(self, path: str, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
@@ -376,7 +376,7 @@ class Live:
                 raise ArgumentError("path", f"must be a state of {other._description()} (got {theirs})")
             leaves, structure = jax.tree.flatten(other._states)
             numbers = [arrays[str(i)] for i in range(1, len(leaves) + 1)]
-            other._states = structure.unflatten(map(states.leaf_like, leaves, numbers))
+            other._states = structure.unflatten(map(states.restore_leaf, leaves, numbers))
         other.round = header["round"]
         if "open" in arrays:
             other.predict(arrays["open"])

@@ -69,14 +69,14 @@ def read_sealed(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
     raise ValueError(f"{os.fspath(path)}: must be a file that Live.save wrote (got another kind, or a damaged one)")
 
 
-def plain_leaf(leaf: Any) -> Any:
+def state_array(leaf: Any) -> Any:
     """Return a leaf of a state, or the key data of a leaf that is a key of JAX."""
     return jax.random.key_data(leaf) if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key) else leaf
 
 
-def leaf_like(leaf: jax.Array, numbers: np.ndarray) -> jax.Array:
+def restore_leaf(leaf: jax.Array, numbers: np.ndarray) -> jax.Array:
     """Convert numbers from a file, of the right shape, to an array or key with the type and device of `leaf`."""
-    plain = plain_leaf(leaf)
+    plain = state_array(leaf)
     # NumPy writes a dtype that it does not know, such as bfloat16, as bytes
     array = jax.device_put(numbers.view(plain.dtype), plain.sharding)
     return array if plain is leaf else jax.random.wrap_key_data(array, impl=jax.random.key_impl(leaf))
@@ -96,7 +96,7 @@ def _content(item: Any, inside: tuple[int, ...] = ()) -> Any:
     if isinstance(item, str | bool | None):
         return repr(item)
     if isinstance(item, int | float | complex | np.ndarray | np.generic | jax.Array):
-        array = np.asarray(plain_leaf(item) if isinstance(item, jax.Array) else item)
+        array = np.asarray(state_array(item) if isinstance(item, jax.Array) else item)
         return [array.dtype.name, array.shape, array.tobytes().hex()]
     if isinstance(item, type | types.BuiltinFunctionType):
         return item.__qualname__

@@ -69,13 +69,16 @@ class Bernstein:
 
     @property
     def assumption(self) -> str:
+        """The assumption under which the interval holds."""
         low, high = float(np.min(self.low)), float(np.max(self.high))
         return f"every value is in [{low:.6g}, {high:.6g}]"
 
     def least_samples(self, level: float) -> int:
+        """Return the minimum number of samples that gives a finite half-width."""
         return 2
 
     def half_width(self, moments: Moments, level: float) -> np.ndarray:
+        """Return the half-width; the true mean is further away with probability at most `level`, entry by entry."""
         n = moments.n
         if self.planned is not None:
             level = level * (_EARLY_SHARE / _EARLY_LOOKS if n < self.planned else 1 - _EARLY_SHARE)
@@ -96,12 +99,15 @@ class KnownVariance:
 
     @property
     def assumption(self) -> str:
+        """The assumption under which the interval holds."""
         return "the second moment is at most the stated one"
 
     def least_samples(self, level: float) -> int:
+        """Return the minimum number of samples that gives a finite half-width."""
         return int(np.ceil(4 * np.log(1 / level)))
 
     def half_width(self, moments: Moments, level: float) -> np.ndarray:
+        """Return the half-width; the true mean is further away with probability at most `level`, entry by entry."""
         n = max(moments.n, 1)
         r = _mixture_constant(n if self.planned is None else self.planned, self.variance, np.log(1 / self.level))
         return _self_normalised_bound(n, moments.m2 / 3 + 2 * n * self.variance / 3, 1 / 3, r, np.log(1 / level))
@@ -119,6 +125,7 @@ class BoundedKurtosis:
 
     @property
     def assumption(self) -> str:
+        """The assumption under which the interval holds."""
         return f"kurtosis <= {self.kurtosis:.4g}"
 
     def shortfall(self, n: int, level: float) -> float:
@@ -127,9 +134,11 @@ class BoundedKurtosis:
         return mean_shortfall(self.kurtosis, planned, _VARIANCE_SHARE * level) * (1 + planned / n) / 2
 
     def least_samples(self, level: float) -> int:
+        """Return the minimum number of samples that gives a finite half-width."""
         return int(np.ceil(8 * self.kurtosis * np.log(1 / (_VARIANCE_SHARE * level))))
 
     def half_width(self, moments: Moments, level: float) -> np.ndarray:
+        """Return the half-width; the true mean is further away with probability at most `level`, entry by entry."""
         n, shortfall = moments.n, self.shortfall(max(moments.n, 1), level)
         if shortfall >= 1:
             return np.full(np.shape(moments.mean), np.inf)
@@ -138,6 +147,7 @@ class BoundedKurtosis:
         return _self_normalised_bound(n, slope * moments.m2, slope, r, -np.log((1 - _VARIANCE_SHARE) * level))
 
 
+# With `planned`, the intervals for all numbers of samples up to this one hold together.
 IntervalMethod = Bernstein | KnownVariance | BoundedKurtosis
 
 
