@@ -45,12 +45,10 @@ from .learners import GradientLearner as GradientLearner
 from .learners import InverseSqrt as InverseSqrt
 from .learners import Schedule as Schedule
 from .live import Live as Live
-from .live.environment_runs import play_env as play_env
 from .live.estimators import OnlineClassifier as OnlineClassifier
 from .live.estimators import OnlineRegressor as OnlineRegressor
 from .live.gymnasium import BanditEnv as BanditEnv
-from .live.river import RiverClassifier as RiverClassifier
-from .live.river import RiverRegressor as RiverRegressor
+from .live.gymnasium import play_env as play_env
 from .parameters.struct import replace as replace
 from .parameters.struct import static as static
 from .parameters.struct import struct as struct

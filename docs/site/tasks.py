@@ -23,7 +23,7 @@ TASKS = {
     "Compare in many games, run studies": ("benchmark", "Task", "Comparison", "Study", "Context", "load_study_file"),
     "Learn from live data": ("Live",),
     "Use scikit-learn, river or gymnasium": (
-        "OnlineRegressor", "OnlineClassifier", "RiverRegressor", "RiverClassifier", "BanditEnv", "play_env",
+        "OnlineRegressor", "OnlineClassifier", "BanditEnv", "play_env",
     ),
     "Write a learner": ("Learner", "Environment", "Feedback", "Oracle", "struct", "static", "replace"),
 }  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 from jaxonline.datasets.fetch import Archive, OpenML
 from jaxonline.parameters import check
 
+SUFFIXES = (".npz", ".csv", ".dat", ".txt", ".data", ".parquet")  # of files that can be read
 UCI = "https://archive.ics.uci.edu/static/public"
 
 
@@ -38,36 +39,24 @@ class Source(NamedTuple):
 
 
 SOURCES = {
-    "Airfoil": Source(
-        ("airfoil",), (1503, 5),
-        Archive(
-            f"{UCI}/291/airfoil+self+noise.zip", "airfoil_self_noise.dat",
-            member_hash="sha256:74c75fd71783f1e6b71f8a622b993dc592897a97cd689c5090a07147a1b097b3",
-        ),
-    ),
-    "Concrete": Source(
-        ("concrete",), (1030, 8),
-        OpenML(44959, "sha256:9fc4c3dc20438434f430d97fc5d86ebc45c7e3a68abb7b6a985bdca7a309691e"),
-    ),
+    "Airfoil": Source(("airfoil",), (1503, 5), Archive(
+        f"{UCI}/291/airfoil+self+noise.zip", "airfoil_self_noise.dat",
+        member_hash="74c75fd71783f1e6b71f8a622b993dc592897a97cd689c5090a07147a1b097b3",
+    )),
+    "Concrete": Source(("concrete",), (1030, 8), OpenML(
+        44959, "9fc4c3dc20438434f430d97fc5d86ebc45c7e3a68abb7b6a985bdca7a309691e"
+    )),
     # As in the published experiments: mean imputation; the target is tomorrow's minimum; station, date, today's maximum
     # and tomorrow's maximum are dropped (today's by accident: the imputer drops the dates, then columns 0 and 1 go).
-    "Bias correction": Source(
-        ("bias",), (7752, 20),
-        Archive(
-            f"{UCI}/514/bias+correction+of+numerical+prediction+model+temperature+forecast.zip",
-            "Bias_correction_ucl.csv", archive_hash="md5:3deee56d461a2686887c4ae38fe3ccf3",
-        ),
-        drop=(0, 1, 2, -2), impute="mean",
-    ),
+    "Bias correction": Source(("bias",), (7752, 20), Archive(
+        f"{UCI}/514/bias+correction+of+numerical+prediction+model+temperature+forecast.zip",
+        "Bias_correction_ucl.csv", archive_hash="md5:3deee56d461a2686887c4ae38fe3ccf3",
+    ), drop=(0, 1, 2, -2), impute="mean"),
     # As in the published experiments: the target is the first column, the lever's position.
-    "Naval": Source(
-        ("naval", "cbm"), (11934, 17),
-        Archive(
-            f"{UCI}/316/condition+based+maintenance+of+naval+propulsion+plants.zip", "UCI CBM Dataset/data.txt",
-            member_hash="sha256:de0ea69da1efaab8b9655ffed828547d10dd68c1fb8c6e0163e6a988def393a6",
-        ),
-        target=0,
-    ),
+    "Naval": Source(("naval", "cbm"), (11934, 17), Archive(
+        f"{UCI}/316/condition+based+maintenance+of+naval+propulsion+plants.zip", "UCI CBM Dataset/data.txt",
+        member_hash="de0ea69da1efaab8b9655ffed828547d10dd68c1fb8c6e0163e6a988def393a6",
+    ), target=0),
 }  # fmt: skip
 ALIASES = {"ar4": "AR(4)", "bias": "Bias correction", "bias-correction": "Bias correction"}
 
@@ -95,12 +84,8 @@ def diabetes() -> tuple[np.ndarray, np.ndarray]:
         ((442, 10), (442,))
     """
     folder = Path(*find_spec("sklearn").submodule_search_locations) / "datasets" / "data"  # type: ignore[union-attr]
-    try:  # read the two small files directly: importing scikit-learn would also import pandas
-        X, y = (np.loadtxt(folder / f"diabetes_{part}.csv.gz") for part in ("data_raw", "target"))
-    except OSError:  # another version of scikit-learn keeps them elsewhere
-        from sklearn.datasets import load_diabetes
-
-        X, y = map(np.asarray, load_diabetes(return_X_y=True, scaled=False))
+    # read the two small files directly: importing scikit-learn would also import pandas
+    X, y = (np.loadtxt(folder / f"diabetes_{part}.csv.gz") for part in ("data_raw", "target"))
     return (X - X.mean(axis=0)) / X.std(axis=0) / np.sqrt(len(X)), y
 
 

@@ -7,9 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from jaxonline.datasets.catalogue import SOURCES, DataSet, Source, ar4, canonical_name, diabetes
+from jaxonline.datasets.catalogue import SOURCES, SUFFIXES, DataSet, Source, ar4, canonical_name, diabetes
 from jaxonline.datasets.fetch import Archive, OpenML, fetch_file, fetch_openml
-from jaxonline.datasets.tables import SUFFIXES, n_columns, read_table, to_arrays
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, did_you_mean
 from jaxonline.parameters.signatures import validate_arguments
@@ -40,6 +39,7 @@ def load(
         ValueError: the name is unknown; a cell is empty (named by row and column) without `impute`; a file cannot be
             read as numbers; a checksum or shape is wrong.
         OSError: a set cannot be fetched.
+        ModuleNotFoundError: a set must be fetched, and pooch is not installed (`pip install 'jaxonline[data]'`).
 
     Example:
         >>> import pathlib, tempfile
@@ -51,35 +51,29 @@ def load(
         >>> tiny.name, tiny.X.tolist(), tiny.y.tolist()
         ('tiny', [[1.0, 2.0], [4.0, 2.0]], [3.0, 6.0])
     """
-    _check_name(name)
+    from jaxonline.datasets.tables import read_table, to_arrays
+
+    known = canonical_name(str(check.path("name", name)))
     if target is not None:
         good = isinstance(target, str | int | np.integer) and not isinstance(target, bool)
         check.instance("target", target, good, "the name or the number of a column")
-    paths = search_paths(data)
-    key = canonical_name(str(name))
-    if key == "AR(4)":
+    paths, path = search_paths(data), Path(name)
+    if known == "AR(4)":
         return ar4()._replace(name=str(name))
-    if key is not None:
-        return DataSet(str(name), *_load_known(key, paths, target, impute))
-    path = Path(name)
+    if known is not None:
+        return DataSet(str(name), *_load_known(known, paths, target, impute))
     if not path.is_file():
         matches = [file for folder in paths for file in data_files(folder) if file.stem.lower() == str(name).lower()]
         if not matches and str(name).lower() == "diabetes":
             return DataSet(str(name), *diabetes())
         if not matches:
+            sets = ("diabetes", "AR(4)", *SOURCES)
             searched = ", ".join(map(str, [path.resolve(), *paths]))
-            known = f"must be a file (.npz, .csv, text) or one of diabetes, AR(4), {', '.join(SOURCES)}"
-            advice = (
-                did_you_mean(str(name), ("diabetes", "AR(4)", *SOURCES))
-                or "; give the path of the file, or its folder as data"
-            )
-            raise ArgumentError("name", f"{known} (got {str(name)!r}, searched {searched}){advice}")
+            problem = f"must be a file or one of {', '.join(sets)} (got {str(name)!r}, searched {searched})"
+            advice = did_you_mean(str(name), sets) or "; give the path of the file, or its folder as data"
+            raise ArgumentError("name", problem + advice)
         path = matches[0]
     return DataSet(path.stem, *to_arrays(path, read_table(path, target), impute))
-
-
-def _check_name(name: Any) -> None:
-    check.instance("name", name, (str, Path), "the name of a set or the path of a file")
 
 
 def is_local(name: str | Path, data: str | Path | Sequence[str | Path] | None = None) -> bool:
@@ -90,19 +84,16 @@ def is_local(name: str | Path, data: str | Path | Sequence[str | Path] | None = 
         >>> is_local("AR(4)")
         True
     """
-    _check_name(name)
-    source, paths = SOURCES.get(canonical_name(str(name)) or ""), search_paths(data)
+    source, paths = SOURCES.get(canonical_name(str(check.path("name", name))) or ""), search_paths(data)
     return source is None or _local_file(source, paths) is not None
 
 
 def search_paths(data: str | Path | Sequence[str | Path] | None) -> list[Path]:
     """Return the given folders and files and the folder of JAXONLINE_DATA."""
-    given = (
-        [data] if isinstance(data, str | Path) else list(data or ()) if isinstance(data, Sequence | None) else [data]
-    )
-    for path in given:
-        check.instance("data", path, isinstance(path, str | Path), "a folder, a file, or a list of them")
-    paths = [Path(path) for path in (*given, os.environ.get("JAXONLINE_DATA")) if path]
+    given = [data] if isinstance(data, str | Path) else data or []
+    check.instance("data", given, isinstance(given, Sequence), "a folder, a file, or a list of them")
+    paths = [Path(check.path("data", path)) for path in given]
+    paths += [Path(folder) for folder in [os.environ.get("JAXONLINE_DATA")] if folder]
     for path in paths:
         if not path.exists():
             raise ArgumentError("data", f"must name folders and files that exist (got '{path}')")
@@ -118,36 +109,69 @@ def data_files(path: Path) -> list[Path]:
 def _load_known(
     name: str, paths: Sequence[Path], target: str | int | None, impute: str | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    source = SOURCES[name]
-    local = _local_file(source, paths)
-    if local is None and isinstance(source.origin, OpenML):
-        return fetch_openml(name, source.origin)
-    file = fetch_file(name, source.origin) if local is None else local  # type: ignore[arg-type]
-    X, y = _read(source, file, target, impute)
+    from jaxonline.datasets.tables import read_cells, select_columns, to_arrays
+
+    source, drop, content = SOURCES[name], (), None
+    local = file = _local_file(source, paths)
+    if file is None:
+        try:
+            if isinstance(source.origin, OpenML):
+                return fetch_openml(name, source.origin)
+            file, content = Path(source.origin.member), fetch_file(name, source.origin)
+        except OSError as error:
+            origin, advice = source.origin[0], "download it elsewhere and give its folder as data"
+            problem = f"is in none of the given folders and cannot be fetched from {origin} ({error})"
+            raise OSError(f"{name}: {problem}; {advice}") from error
+    cells = read_cells(file, content)
+    if file.suffix == ".npz":
+        target = "y"
+    elif cells.shape[1] == source.shape[1] + 1 + len(source.drop):  # the original file of UCI
+        drop, impute, target = source.drop, impute or source.impute, source.target if target is None else target
+    X, y = to_arrays(file, select_columns(file, cells, target, drop), impute)
     if X.shape != source.shape and (local is None or X.shape[1] != source.shape[1] or len(X) > source.shape[0]):
-        rows = "" if local is None else " or fewer rows"
-        raise ArgumentError(name, f"must have the shape {source.shape}{rows} (got {X.shape} from {file})")
+        raise ArgumentError(name, f"must have the shape {source.shape} or fewer rows (got {X.shape} from {file})")
     return X, y
 
 
-def _read(source: Source, file: Path, target: str | int | None, impute: str | None) -> tuple[np.ndarray, np.ndarray]:
-    drop: tuple[int, ...] = ()
-    if file.suffix != ".npz" and n_columns(file) == source.shape[1] + 1 + len(source.drop):  # the original file of UCI
-        drop, impute = source.drop, impute or source.impute
-        target = source.target if target is None else target
-    return to_arrays(file, read_table(file, target, drop), impute)
-
-
 def _local_file(source: Source, paths: Sequence[Path]) -> Path | None:
-    """Return the best local file of a set or None; names, folders, the original name at UCI and sizes rank files."""
-    original_name = Path(source.origin.member).name if isinstance(source.origin, Archive) else ""
+    """Return the best local file of a set, with a word of the set in its name or in those of its folders, or None."""
+    original = Path(source.origin.member).name if isinstance(source.origin, Archive) else ""
 
-    def rank(path: Path, file: Path) -> int:
-        folders = "" if path.is_file() else str(file.relative_to(path).parent)
-        named = [any(word in text.lower() for word in source.words) for text in (file.stem, folders, file.parent.name)]
-        original = file.name == original_name
-        return 0 if named[0] else 1 if named[1] and original else 2 if named[1] else 3 if named[2] and original else 4
+    def names_set(*names: Any) -> bool:
+        return any(word in str(name).lower() for word in source.words for name in names)
 
-    ranked = [(rank(path, file), -file.stat().st_size, file) for path in paths for file in data_files(path)]
-    matches = [entry for entry in ranked if entry[0] < 4]
-    return min(matches)[-1] if matches else None
+    found = [(path, file) for path in paths for file in data_files(path)]
+    files = [file for path, file in found if names_set(file.name, file.parent.name, file.relative_to(path))]
+    ranks = [(not names_set(file.stem), file.name != original, -file.stat().st_size, file) for file in files]
+    return min(ranks)[-1] if ranks else None
+
+
+MNIST_SHAPE = 70_000, 784
+
+
+def mnist(data: str | Path | Sequence[str | Path] | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Load MNIST: X [70000, 784], the pixels, and y [70000], the digits, both uint8, 60,000 training images first.
+
+    Args:
+        data: folders and files to search before the folder of JAXONLINE_DATA. A match is an .npz file with X and y that
+            has "mnist" in its name or is itself one of these paths. Without a match the set is fetched from OpenML.
+
+    Raises:
+        ValueError: the file does not hold MNIST.
+        OSError: there is no file, and OpenML cannot be reached.
+    """
+    from jaxonline.datasets.tables import read_arrays
+
+    files = [(path, file) for path in search_paths(data) for file in data_files(path) if file.suffix == ".npz"]
+    matches = [file for path, file in files if "mnist" in file.stem.lower() or file == path]
+    if matches:
+        X, y = read_arrays(matches[0])
+    else:
+        import sklearn.datasets
+
+        # version 1 of "mnist_784"
+        X, y = sklearn.datasets.fetch_openml(data_id=554, return_X_y=True, as_frame=False, parser="liac-arff")
+    if X.shape != MNIST_SHAPE or X.min() < 0 or X.max() > 255 or set(map(int, y)) != set(range(10)):
+        needed = f"must be X {MNIST_SHAPE} of pixels from 0 to 255 and y of digits"
+        raise ValueError(f"MNIST: {needed} (got {X.shape} from {matches[0] if matches else 'OpenML'})")
+    return X.astype(np.uint8), y.astype(np.uint8)

@@ -1,7 +1,7 @@
 """Learners on live data, one example at a time: `jo.Live`, and adapters to other libraries.
 
-`estimators` has estimators of scikit-learn, `river` models of river, `gymnasium` bandit games as environments of
-gymnasium, and `environment_runs` bandit learners in such environments.
+`estimators` has estimators of scikit-learn, `gymnasium` bandit games as environments of gymnasium, and bandit learners
+in such environments. `programs` has the compiled programs, `states` the files of saved states.
 """
 
 from jaxonline.live.live import Live as Live

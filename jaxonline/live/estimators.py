@@ -5,12 +5,14 @@ Estimators use `Live` learners in float64. `fit` and `partial_fit` play one roun
 """
 
 import contextlib
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
 import jax
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import special
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
@@ -20,14 +22,71 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from jaxonline.game import Learner, WithFeedback
 from jaxonline.game.roles import Feedback
 from jaxonline.learners import VAW, PassiveAggressive
-from jaxonline.live import inputs
-from jaxonline.live.live import Live
-from jaxonline.live.nested_parameters import nested_parameters, replace_nested
-from jaxonline.live.probabilities import class_probabilities, loss_of, scores_are_log_odds
+from jaxonline.live.live import Live, is_finite
+from jaxonline.losses import Logistic
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.struct import replace_at
 
 PARTS = ("learner", "feedback")  # parameters with fields that searches can set
+
+
+def nested_parameters(name: str, part: Any) -> dict[str, Any]:
+    """Return the fields of a struct, and the fields inside them, by name; empty if `part` is no struct.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> from jaxonline.live.estimators import nested_parameters
+        >>> sorted(nested_parameters("noise", jo.WithFeedback(jo.learners.UCB1(2.0), jo.Bandit())))
+        ['noise__feedback', 'noise__learner', 'noise__learner__exploration']
+    """
+    parameters: dict[str, Any] = {}
+    if dataclasses.is_dataclass(part) and not isinstance(part, type):
+        for field in dataclasses.fields(part):
+            if field.init:
+                path, value = f"{name}__{field.name}", getattr(part, field.name)
+                parameters |= {path: value} | nested_parameters(path, value)
+    return parameters
+
+
+def replace_nested(parts: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parts with some parameters inside them changed; outer parameters are changed before inner ones.
+
+    Args:
+        parts: learner and feedback by name.
+        changes: new values by names such as `learner__step_size`.
+
+    Raises:
+        ValueError: a name or a value is invalid.
+    """
+    changed = dict(parts)
+    for name in sorted(changes, key=lambda name: name.count("__")):
+        part, *path = name.split("__")
+        if changed[part] is None:
+            raise ArgumentError(name, f"must be a parameter of the {part}, but {part} is None; pass {part}= first")
+        changed[part] = replace_at(changed[part], ".".join(path), changes[name], name, keep_classes=False)
+    return changed
+
+
+def class_probabilities(scores: np.ndarray) -> np.ndarray:
+    """Return the probabilities of the classes [n, K] from the log odds of the second class [n, 1], or of each [n, K].
+
+    The probabilities of more than two classes, each against the others, are divided by their sum, as in scikit-learn's
+    `SGDClassifier`. If all of them are 0, the classes have equal probabilities.
+
+    Example:
+        >>> import numpy as np
+        >>> from jaxonline.live.estimators import class_probabilities
+        >>> class_probabilities(np.log([[3.0]])).round(2).tolist()
+        [[0.25, 0.75]]
+        >>> class_probabilities(np.log([[1.0, 3.0, 1 / 3]])).round(2).tolist()
+        [[0.33, 0.5, 0.17]]
+    """
+    if scores.shape[1] == 1:
+        return special.expit(np.column_stack([-scores, scores]))
+    each = special.expit(scores)
+    total = each.sum(axis=1, keepdims=True)
+    return np.where(total > 0.0, each / np.where(total > 0.0, total, 1.0), 1.0 / scores.shape[1])
 
 
 class OnlineEstimator(BaseEstimator):
@@ -87,8 +146,7 @@ class OnlineEstimator(BaseEstimator):
         try:
             yield
         except BaseException:
-            for name in vars(self).keys() - before:
-                delattr(self, name)
+            vars(self).clear()
             vars(self).update(before)
             raise
 
@@ -144,7 +202,7 @@ class OnlineEstimator(BaseEstimator):
 
 def _is_floating(array: Any) -> bool:
     """Whether this is an array of finite numbers in float32 or float64."""
-    return type(array) is np.ndarray and array.dtype.char in "fd" and inputs.is_finite(array)
+    return type(array) is np.ndarray and array.dtype.char in "fd" and is_finite(array)
 
 
 class OnlineRegressor(RegressorMixin, OnlineEstimator):
@@ -185,30 +243,24 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
     def partial_fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Play the rows once, after all earlier rows."""
         first = not hasattr(self, "lives_")
-        rows: Any = X
-        targets: Any = y
         with self._fitted_or_as_before():
-            if first or not (self._is_valid(rows) and _is_floating(targets) and targets.shape == rows.shape[:1]):
-                rows, targets = self._validated(X, y, y_numeric=True, reset=first)
+            if first or not (self._is_valid(X) and _is_floating(y) and y.shape == X.shape[:1]):  # type: ignore[union-attr]
+                X, y = self._validated(X, y, y_numeric=True, reset=first)
             if first:
                 self._begin(VAW(forward=False), 1)
-            self._learn(rows, targets[:, None], 1)
+            self._learn(X, y[:, None], 1)  # type: ignore[arg-type, index, call-overload]
         return self
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Return the learner's prediction for each row [n], as if this row came next."""
         return self._scores(X)[:, 0]
 
-    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the coefficient of determination R^2 of the predictions."""
-        return float(super().score(X, y, sample_weight))
-
 
 def _has_probabilities(classifier: "OnlineClassifier") -> bool:
-    """Return True if the classifier has probabilities; raise an AttributeError otherwise."""
+    """Return True if the learner minimises the logistic loss, whose scores are log odds; else an AttributeError."""
     learner = getattr(classifier, "_fitted_learner", classifier.learner)
-    if not scores_are_log_odds(learner):
-        loss = None if learner is None else loss_of(learner)
+    loss = getattr(learner.learner if isinstance(learner, WithFeedback) else learner, "loss", None)
+    if not isinstance(loss, Logistic):
         raise AttributeError(
             "predict_proba: needs a learner of the logistic loss, as GradientLearner(FullGradient(Logistic()), ...) is "
             f"(got the loss {loss}); or wrap the classifier with sklearn.calibration.CalibratedClassifierCV"
@@ -282,10 +334,6 @@ class OnlineClassifier(ClassifierMixin, OnlineEstimator):
         """Return the class with the largest score for each row [n]."""
         scores = self.decision_function(X)
         return self.classes_[(scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
-
-    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return the fraction of rows whose class is predicted correctly (accuracy)."""
-        return float(super().score(X, y, sample_weight))
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:

@@ -1,7 +1,8 @@
-"""Bandit games as environments of gymnasium: an action pulls an arm."""
+"""Bandit games as environments of gymnasium, and bandit learners in such environments: an action pulls an arm."""
 
-import functools
 import importlib
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import jax
@@ -10,10 +11,11 @@ import numpy as np
 from jaxtyping import Array, Int, Key, PyTree
 
 from jaxonline.feedback import Bandit
-from jaxonline.game import Game, Learner, Specs, States, WithFeedback, bind, play_round, start
+from jaxonline.game import Draw, Game, Learner, Specs, States, WithFeedback, bind, play_round, start
 from jaxonline.game.keys import INSTANCE, part_key, stream_keys
 from jaxonline.game.round import has_mean_outcome
-from jaxonline.live.live_game import KeptPrecision
+from jaxonline.live.live import Live
+from jaxonline.live.programs import KeptPrecision
 from jaxonline.numerics.elementwise import exact_products
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
@@ -21,6 +23,9 @@ from jaxonline.parameters.optional_packages import check_not_forked, optional_cl
 from jaxonline.parameters.short_repr import short_repr
 from jaxonline.parameters.struct import replace, struct
 from jaxonline.parameters.types import NonNegative
+from jaxonline.results import Result
+from jaxonline.simulation.metadata import versions
+from jaxonline.simulation.recording import record_rounds
 
 EXTRA = "gym"
 EXPECTED_REWARD, BEST_REWARD = "expected_reward", "best_reward"  # in the infos
@@ -82,11 +87,9 @@ class BanditEnv(BaseEnv):
         instance, outcome = self._game.specs
         self.action_space = spaces.Discrete(outcome.shape[0])
         self._has_instances = instance.size > 0
-        self.observation_space = (
-            spaces.Box(-np.inf, np.inf, instance.shape, np.dtype(instance.dtype))
-            if self._has_instances
-            else spaces.Discrete(1)
-        )
+        self.observation_space = spaces.Discrete(1)
+        if self._has_instances:
+            self.observation_space = spaces.Box(-np.inf, np.inf, instance.shape, np.dtype(instance.dtype))
         self._key: Any = None  # until the first reset
         self._state: Any = None
         self._round = 0
@@ -196,15 +199,169 @@ def _pull(
     if has_mean_outcome(game.environment):
         outcome = game.environment.mean_outcome(states.environment, t, record.x, record.y)
         arms = jnp.arange(game.specs.outcome.shape[0], dtype=jnp.int32)
-        losses = jax.vmap(functools.partial(_loss, game, outcome))(arms)
+        losses = jax.vmap(lambda arm: game.loss(arm, outcome))(arms)
         means = {EXPECTED_REWARD: losses[arm], BEST_REWARD: losses.min()}
     return states.environment, _instance(game, keys.environment, states.environment, t + 1), record.loss, means
-
-
-def _loss(game: Game, outcome: Array, arm: Int[Array, ""]) -> Array:
-    return game.loss(arm, outcome)
 
 
 def _instance(game: Game, environment_key: Key[Array, ""], state: PyTree, t: Int[Array, ""]) -> Array:
     """Return the instance of round t, which `play_round` draws again."""
     return game.environment.instance(part_key(environment_key, t, INSTANCE), state, t)[0]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Bandit learners in environments of gymnasium.
+
+
+def play_env(
+    env: Any, learners: Any, n_rounds: int, *, seeds: Sequence[int] = range(10),
+    reward_range: tuple[float, float] | None = (0.0, 1.0), best_reward: float | None = None,
+    record_at: int | Sequence[int] = 40,
+) -> Result:  # fmt: skip
+    """Play bandit learners in an environment of gymnasium, and return losses, rewards and regret.
+
+    Each run plays `n_rounds` rounds in Python: the learner pulls an arm, `env.step` returns the reward, and the learner
+    observes it as a loss (`jo.Live` with `jo.Bandit()`). If an episode ends, the next one begins, and the learner goes
+    on. The learner receives the observation as its instance if the observation space is a `Box`. The run with seed s
+    begins with `env.reset(seed=s)`, and s is also the key of the learner. So in a `BanditEnv` a learner pulls the same
+    arms as in `jo.play` with the key s.
+
+    For a game of jaxonline, `jo.simulate` is much faster.
+
+    Args:
+        env: a `gymnasium.Env` with the action space `Discrete`, and the observation space `Box` or `Discrete(1)`.
+        learners: a learner of bandits, or a dictionary of learners by name.
+        n_rounds: the number of rounds of a run.
+        seeds: the seeds of the runs, which must differ.
+        reward_range: the smallest and the largest reward. The loss is (high - reward) / (high - low), between 0 and 1.
+            None for rewards without limits, whose loss is -reward (for a `BanditEnv` then choose `offset=0`).
+        best_reward: the mean reward of the best arm, if it is known and the same in all rounds.
+        record_at: number of recorded rounds, or a list of the recorded rounds.
+
+    Returns:
+        A `Result` with the runs `seeds`. It has the measure "cumulative_reward". If each info of `env.step` has
+        `expected_reward` and `best_reward`, as in a `BanditEnv`, the cumulative loss is that of the mean losses, and
+        the regret is the pseudo-regret against the best arm of each round. Otherwise, with the argument `best_reward`,
+        the regret is the cumulative loss minus that of the best arm's mean reward. Otherwise there is no regret.
+
+    Raises:
+        ModuleNotFoundError: gymnasium is not installed.
+        TypeError: an argument has a wrong type.
+        ValueError: the spaces are not supported, a learner does not suit them, seeds are equal, or a reward is outside
+            `reward_range`.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> game = jo.Game(jo.environments.BernoulliArms([0.0, 1.0]), jo.Bandit(), loss=jo.losses.ArmLoss())
+        >>> env = jo.BanditEnv(game, n_rounds=100)
+        >>> result = jo.play_env(env, {"UCB1": jo.learners.UCB1()}, n_rounds=20, seeds=[1, 2])
+        >>> result.measures["cumulative_reward"][0, :, -1].tolist(), result.regret[0, :, -1].tolist()
+        ([17.0, 17.0], [3.0, 3.0])
+    """
+    spaces = _spaces(env)
+    named = dict(learners) if isinstance(learners, Mapping) else {"learner": learners}
+    rounds = record_rounds(check.count("n_rounds", n_rounds), record_at)
+    runs = [check.seed("seeds", seed) for seed in check.sequence("seeds", seeds, "seed")]
+    if len(set(runs)) < len(runs):
+        raise ArgumentError("seeds", f"must be distinct (got {check.quote(seeds)})")
+    limits = _limits(reward_range, named)
+    if best_reward is not None:
+        check.number("best_reward", best_reward)
+
+    played = np.array([
+        [_play_run(env, learner, spaces, n_rounds, seed, limits) for seed in runs]
+        for learner in named.values()
+    ])  # fmt: skip
+    loss, reward, queries, expected, best = np.moveaxis(played.cumsum(axis=2)[:, :, rounds - 1], -1, 0)
+    meta: dict[str, Any] = {
+        "game": str(env),
+        "learners": {name: short_repr(learner) for name, learner in named.items()},
+        "versions": dict(versions()),
+    }
+    comparator_loss = None
+    if not np.isnan(played).any():  # all means are known
+        loss, comparator_loss = expected, best
+        label = "pseudo-regret against the best arm of each round (loss)"
+        meta |= {"comparator": "BestOfEachRound()", "pseudo": True, "regret_label": label}
+    elif best_reward is not None:
+        comparator_loss = np.broadcast_to(_loss("best_reward", best_reward, limits) * rounds, loss.shape)
+        meta |= {"comparator": "BestArm()", "regret_label": "regret against the mean reward of the best arm (loss)"}
+    measures = {"cumulative_loss": loss, "queries": queries, "cumulative_reward": reward}
+    return Result(tuple(named), np.array(runs), rounds, measures, comparator_loss=comparator_loss, meta=meta)
+
+
+def _spaces(env: Any) -> tuple[int, int, tuple[int, ...]]:
+    """Return the number of arms, the first action, and the shape of instances, (0,) without them, or raise an error."""
+    try:
+        gymnasium: Any = importlib.import_module("gymnasium")
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(f"gymnasium is not installed; pip install 'jaxonline[{EXTRA}]'") from error
+    check.instance("env", env, gymnasium.Env, "a gymnasium.Env")
+    actions, observations = env.action_space, env.observation_space
+    if not isinstance(actions, gymnasium.spaces.Discrete):
+        raise ArgumentError("env", f"must have the action space Discrete (got {actions})")
+    if isinstance(observations, gymnasium.spaces.Box):
+        return int(actions.n), int(actions.start), tuple(observations.shape)
+    if not isinstance(observations, gymnasium.spaces.Discrete) or observations.n != 1:
+        raise ArgumentError(
+            "env",
+            f"must have the observation space Box or Discrete(1) (got {observations}); wrap it with "
+            "gymnasium.wrappers.FlattenObservation",
+        )
+    return int(actions.n), int(actions.start), (0,)
+
+
+def _limits(reward_range: Any, learners: Mapping[str, Any]) -> tuple[float, float] | None:
+    """Return the smallest and the largest reward as numbers; None for rewards without limits."""
+    if reward_range is None:
+        for learner in learners.values():
+            if (limits := learner.loss_range) is not None:
+                needs = f"{type(learner).__name__} needs losses from {limits[0]:g} to {limits[1]:g}"
+                raise ArgumentError("reward_range", f"must be two numbers, since {needs} (got None)")
+        return None
+    limits = check.array("reward_range", reward_range, ndim=1)
+    if np.shape(limits) != (2,) or not limits[0] < limits[1]:
+        raise ArgumentError("reward_range", f"must be two increasing numbers (got {check.quote(reward_range)})")
+    return float(limits[0]), float(limits[1])
+
+
+def _loss(name: str, reward: Any, limits: tuple[float, float] | None) -> float:
+    """Return the loss of a reward: (high - reward) / (high - low), or -reward without limits.
+
+    Raises:
+        ValueError: the reward is not finite, or outside the limits.
+    """
+    reward = float(reward)
+    if not math.isfinite(reward):
+        raise ArgumentError("env", f"must give finite rewards (got {name} {reward})")
+    if limits is None:
+        return -reward
+    low, high = limits
+    if not low <= reward <= high:
+        raise ArgumentError(
+            "reward_range",
+            f"must contain all rewards (got {name} {reward} outside {low} to {high}); pass None for rewards without "
+            "limits",
+        )
+    return (high - reward) / (high - low)
+
+
+def _play_run(
+    env: Any, learner: Any, spaces: tuple[int, int, tuple[int, ...]], n_rounds: int, seed: int, limits: Any
+) -> list[list[float]]:
+    """Return loss, reward, queries, and the mean losses of the pulled and the best arm (or NaN) of each round."""
+    n_arms, first_action, instance = spaces
+    live = Live(learner, Bandit(), instance=instance, outcome=n_arms, key=seed)
+    played: list[list[float]] = []
+    observation, _ = env.reset(seed=seed)
+    for _ in range(n_rounds):
+        move = live.predict(None if instance == (0,) else observation)
+        arm = int(move.arm if isinstance(move, Draw) else move)
+        observation, reward, terminated, truncated, info = env.step(first_action + arm)
+        loss = _loss("the reward", reward, limits)
+        record = live.update(loss=loss)
+        means = [_loss(name, info[name], limits) if name in info else np.nan for name in (EXPECTED_REWARD, BEST_REWARD)]
+        played.append([loss, float(reward), int(record.queries), *means])
+        if terminated or truncated:
+            observation, _ = env.reset()
+    return played

@@ -12,27 +12,19 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Key
 
 from jaxonline.feedback import Bandit, FullInformation
-from jaxonline.game import (
-    Draw,
-    Game,
-    Learner,
-    RewardRound,
-    Round,
-    Specs,
-    WithFeedback,
-    as_entrant,
-    warn_about_loss_mismatch,
-)
-from jaxonline.game.roles import Feedback
-from jaxonline.live import inputs, state_files
-from jaxonline.live.live_game import KeptPrecision, LiveGame, default_loss
-from jaxonline.live.rounds import TABLE_ROWS, Outcome, no_arrivals
-from jaxonline.live.word_layout import Packed
+from jaxonline.game.binding import as_entrant, warn_about_loss_mismatch
+from jaxonline.game.roles import Draw, Feedback, Learner, Specs
+from jaxonline.game.round import Game, RewardRound, Round, WithFeedback, format_spec
+from jaxonline.live import states
+from jaxonline.live.programs import TABLE_ROWS, KeptPrecision, LiveGame, default_loss, no_arrivals
+from jaxonline.losses.base import check_outcomes
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError, to_one_line
 from jaxonline.parameters.optional_packages import check_not_forked
 from jaxonline.parameters.short_repr import short_repr
 from jaxonline.parameters.types import PyTree
+
+MAX_FINITE_SQUARES = 1e37  # a smaller sum of squares has finite entries in float32
 
 
 class OpenRound(NamedTuple):
@@ -99,7 +91,7 @@ class Live:
         loss: Callable[[Any, Any], Any] | None = None, key: int | Key[Array, ""] = 0,
     ):  # fmt: skip
         self._precision = KeptPrecision()
-        self._outcome = inputs.to_shape("outcome", outcome)
+        self._outcome = _shape("outcome", outcome)
         self._entrant = as_entrant(
             Game(no_arrivals(self._specs((0,))), FullInformation()),
             learner
@@ -115,15 +107,15 @@ class Live:
         self._instance: tuple[int, ...] | None = None
         self._game: LiveGame | None = None  # until the shape of instances is known
         self._loss_game: LiveGame | None = None
-        self._states: Any = None  # the leaves of `States`, or None until then
+        self._states: Any = None  # `States`, or None until then
         self._open: OpenRound | None = None
         if instance is not None:
-            self._begin(inputs.to_shape("instance", instance))
+            self._begin(_shape("instance", instance))
 
     @property
     def state(self) -> PyTree:
         """The learner's state; None before the shape of instances is known."""
-        return None if self._game is None else self._game.states(self._states).learner
+        return None if self._game is None else self._states.learner
 
     def __repr__(self) -> str:
         entrant = self._entrant
@@ -139,12 +131,12 @@ class Live:
             TypeError: `x` does not hold numbers.
             ValueError: `x` has another shape than the first instance, or is not finite.
         """
-        x = inputs.to_array("x", x, self._instance, self._precision.dtype)
+        x = _array("x", x, self._instance, self._precision.dtype)
         game = self._begin(x.shape)
         # the move does not depend on the outcome
         _, outcomes = game.play(self.round + 1, self._states, x[None])
         move = game.read(outcomes, 0).y_hat
-        if not (math.isfinite(move) if isinstance(move, np.floating) else _is_finite(move)):
+        if not (isinstance(move, np.floating) and math.isfinite(move)):
             self._warn_of_divergence(game.read(outcomes, slice(1)).y_hat, self.round + 1)
         self._open = OpenRound(x, move)
         return move
@@ -176,15 +168,19 @@ class Live:
         if self._open is None or self._game is None:
             raise RuntimeError(f"update: no round is open; call predict first, which opens round {self.round + 1}")
         dtype = self._precision.dtype
-        if x is not None and not (inputs.to_array("x", x, self._instance, dtype) == self._open.x).all():
+        if x is not None and not (_array("x", x, self._instance, dtype) == self._open.x).all():
             raise ArgumentError("x", f"must be the instance of the open round, {self._open.x} (got {check.quote(x)})")
         game, feedback = self._game, self._entrant.feedback
-        name, given = inputs.only_one("update", y=y, loss=loss, reward=reward)
-        outcome = inputs.to_array(name, given, self._outcome if name == "y" else (), dtype)
+        given = {name: value for name, value in (("y", y), ("loss", loss), ("reward", reward)) if value is not None}
+        if len(given) != 1:
+            problem = f"must be given one of y, loss and reward (got {' and '.join(given) or 'none'})"
+            raise ArgumentTypeError("update", problem)
+        name, value = next(iter(given.items()))
+        outcome = _array(name, value, self._outcome if name == "y" else (), dtype)
         if name == "reward":
-            outcome = inputs.loss_of_reward(outcome, feedback, game.loss_range)
+            outcome = _loss_of_reward(outcome, feedback, game.loss_range)
         else:
-            inputs.check_outcome_range(name, outcome, game.losses, game.loss_range)
+            _check_outcome_range(name, outcome, game.losses, game.loss_range)
         if name != "y" and isinstance(feedback, Bandit):
             outcome = self._of_all_arms(outcome)
         elif name != "y":
@@ -217,16 +213,15 @@ class Live:
             ([1.0, 1.0, 1.0], [1.0, 1.0, 1.0])
         """
         dtype = self._precision.dtype
-        y = inputs.to_rows("y", y, self._outcome, dtype)
-        X = np.zeros((len(y), 0), dtype) if X is None else inputs.to_rows("X", X, self._instance, dtype)
+        y = _rows("y", y, self._outcome, dtype)
+        X = np.zeros((len(y), 0), dtype) if X is None else _rows("X", X, self._instance, dtype)
         if len(X) != len(y):
             raise ArgumentError("y", f"must have as many rows as X, {len(X)} (got {len(y)})")
         game = self._begin(X.shape[1:])
-        inputs.check_outcome_range("y", y, game.losses, game.loss_range)
+        _check_outcome_range("y", y, game.losses, game.loss_range)
         parts = [slice(first, first + TABLE_ROWS) for first in range(0, len(y), TABLE_ROWS)]
         outcomes = [game.read(self._play(game, X[rows], y[rows]), slice(len(y[rows]))) for rows in parts]
-        joined = outcomes[0] if len(outcomes) == 1 else jax.tree.map(lambda *rows: np.concatenate(rows), *outcomes)
-        history = _record(joined, X, y)
+        history = _record(jax.tree.map(lambda *rows: np.concatenate(rows), *outcomes), X, y)
         self._warn_of_divergence(history.y_hat, self.round - len(y) + 1)
         return history
 
@@ -251,7 +246,7 @@ class Live:
                 "moves: the shape of instances is unknown; call learn or predict first, or give instance="
             )
         check_not_forked()
-        X = inputs.to_rows("X", X, self._instance, self._precision.dtype)
+        X = _rows("X", X, self._instance, self._precision.dtype)
         return self._game.moves(self.round + 1, self._states, X)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -261,7 +256,7 @@ class Live:
             RuntimeError: the shape of instances is unknown.
             OSError: the file cannot be written.
         """
-        state_files.write_state(path, self._saved())
+        states.write_sealed(check.path("path", path), *self._saved())
 
     def load(self, path: str | os.PathLike[str]) -> "Live":
         """Continue from a saved state, with its key and round; returns itself.
@@ -269,8 +264,7 @@ class Live:
         Raises:
             OSError: the file cannot be read.
             ValueError: the file is damaged, or belongs to another learner, feedback or loss (also if only a number
-                differs), or to another shape or precision. The object then stays unchanged. The shapes in the file are
-                compared with those of the learner before an array is read.
+                differs), or to another shape or precision. The object then stays unchanged.
 
         Example:
             >>> import pathlib, tempfile, jaxonline as jo
@@ -282,14 +276,14 @@ class Live:
             >>> again.round, again.predict([1.0, 2.0]) == live.predict([1.0, 2.0])
             (0, np.True_)
         """
-        self._restore(str(path), state_files.read_content(path))
+        self._restore(str(path), *states.read_sealed(check.path("path", path)))
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as the arguments and the content of a saved file."""
+        saved = None if self._game is None else self._saved()
         key = str(jax.random.key_impl(self._key)), np.asarray(jax.random.key_data(self._key))
-        content = None if self._game is None else state_files.pack(self._saved())
-        return _rebuild, (self._precision.x64, self._entrant, self._outcome, self._loss, key, content)
+        return _rebuild, (self._precision.x64, self._entrant, self._outcome, self._loss, key, saved)
 
     # -----------------------------------------------------------------------------------------------------------------
     # Private
@@ -298,33 +292,27 @@ class Live:
         """Return the bound game; the first call, when all shapes are known, binds it."""
         check_not_forked()
         if self._game is None:
-            self._game, self._instance = self._bind(instance), instance
-            self._states = self._game.begin()
+            with self._precision():
+                loss = default_loss(self._entrant) if self._loss is None else self._loss
+                game = Game(no_arrivals(self._specs(instance)), self._entrant.feedback, loss)
+            live_game = LiveGame.of(game, self._entrant, self._key, self._precision)
+            if self._loss is not None:
+                warn_about_loss_mismatch(game, {"learner": self._entrant.learner})
+            self._game, self._instance, self._states = live_game, instance, live_game.begin()
         return self._game
-
-    def _bind(self, instance: tuple[int, ...]) -> LiveGame:
-        with self._precision():
-            loss = default_loss(self._entrant) if self._loss is None else self._loss
-            game = Game(no_arrivals(self._specs(instance)), self._entrant.feedback, loss)
-        live_game = LiveGame.of(game, self._entrant, self._key, self._precision)
-        if self._loss is not None:
-            warn_about_loss_mismatch(game, {"learner": self._entrant.learner})
-        return live_game
 
     def _specs(self, instance: tuple[int, ...]) -> Specs:
         dtype = self._precision.dtype
         return Specs(jax.ShapeDtypeStruct(instance, dtype), jax.ShapeDtypeStruct(self._outcome, dtype))
 
-    def _play(self, game: LiveGame, X: np.ndarray, y: np.ndarray) -> Packed:
-        """Play the next rounds; returns their outcomes, in a table."""
+    def _play(self, game: LiveGame, X: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Play the next rounds; return their packed outcomes."""
         check_not_forked()
-        number = len(y)
         self._states, outcomes = game.play(self.round + 1, self._states, X, y)
-        self.round, self._open = self.round + number, None
-        if game.may_overflow and np.any(full := game.read(outcomes, slice(number)).info.overflow):
-            way = self._entrant.learner.capacity_hint
-            first = self.round - number + 1 + int(np.argmax(full))
+        if game.may_overflow and np.any(full := game.read(outcomes, slice(len(y))).info.overflow):
+            way, first = self._entrant.learner.capacity_hint, self.round + 1 + int(np.argmax(full))
             self._warn_once(f"the learner ran out of storage in round {first} and continues without the excess. {way}")
+        self.round, self._open = self.round + len(y), None
         return outcomes
 
     def _of_all_arms(self, loss: np.ndarray) -> np.ndarray:
@@ -349,57 +337,121 @@ class Live:
             self._warned.add(kind)
             warnings.warn(message, RuntimeWarning, stacklevel=5)
 
-    def _saved(self) -> state_files.Saved:
-        if self._game is None or self._instance is None:
-            raise RuntimeError("save: the shape of instances is unknown; call predict first, or give instance=")
-        return state_files.Saved(
-            self._game.identity(), short_repr(self._entrant), self._instance, self._outcome, self._precision.dtype.name,
-            self._key, self.round, state_files.leaves_of(self._states), None if self._open is None else self._open.x,
-        )  # fmt: skip
+    def _description(self) -> str:
+        shapes = f"instances of shape {self._instance}, outcomes of shape {self._outcome}"
+        return f"{short_repr(self._entrant)} in {self._precision.dtype}, {shapes}"
 
-    def _restore(self, path: str, content: bytes) -> None:
+    def _header(self) -> dict[str, str]:
+        """Return what a state belongs to, by name; the shape of instances must be known."""
+        game: Any = self._game
+        parts = {"learner": game.entrant.learner, "feedback": game.entrant.feedback, "loss": game.game.loss}
+        return {name: states.identity_hash(part) for name, part in parts.items()} | {
+            "precision": self._precision.dtype.name,
+            "shape of instances": str(self._instance),
+            "shape of outcomes": str(self._outcome),
+            "state": format_spec([states.state_array(leaf) for leaf in jax.tree.leaves(self._states)]),
+        }
+
+    def _saved(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Return the header and the arrays of a file."""
+        if self._game is None:
+            raise RuntimeError("save: the shape of instances is unknown; call predict first, or give instance=")
+        header = {
+            "of": self._description(), "belongs to": self._header(), "instance": self._instance, "round": self.round,
+            "generator": str(jax.random.key_impl(self._key)),
+        }  # fmt: skip
+        leaves = [self._key, *jax.tree.leaves(self._states)]
+        arrays = {str(i): np.asarray(states.state_array(leaf)) for i, leaf in enumerate(leaves)}
+        return header, arrays if self._open is None else arrays | {"open": self._open.x}
+
+    def _restore(self, path: str, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         """Restore the state of a file; if this raises an error, the object stays unchanged."""
-        header = state_files.read_header(path, content)
-        if header.dtype != self._precision.dtype.name:
-            raise ValueError(
-                f"{path}: must be a state of {self._precision.dtype.name}, jax's precision here "
-                f"(got {check.quote(header.dtype)})"
-            )
-        if header.outcome != self._outcome or self._instance not in (None, header.instance):
-            raise ValueError(
-                f"{path}: must be a state for instances of shape {self._instance} and outcomes of shape "
-                f"{self._outcome} (got {header.instance} and {header.outcome})"
-            )
-        if self._instance is None:
-            state_files.check_instance_size(path, header.instance, len(content))
         with self._precision():
-            other = Live(self._entrant, outcome=self._outcome, loss=self._loss, key=header.key)
-        game = other._bind(header.instance)
-        state_files.check_same(path, header, game.identity(), short_repr(self._entrant))
-        leaves, x = state_files.read_state_arrays(path, content, header, game.state_shapes())
-        with self._precision():
-            other._states = state_files.restore_leaves(game.begin(), leaves)
-        other._game, other._instance, other.round = game, header.instance, header.round
-        if x is not None:
-            other.predict(x)
+            key = jax.random.wrap_key_data(jnp.asarray(arrays["0"]), impl=header["generator"])
+            other = Live(self._entrant, outcome=self._outcome, loss=self._loss, key=key)
+            other._begin(tuple(header["instance"]) if self._instance is None else self._instance)
+            stored, own = header["belongs to"], other._header()
+            if differing := [name for name in own if stored[name] != own[name]]:
+                theirs = f"{path}, a state of {to_one_line(header['of'])}, with another {' and '.join(differing)}"
+                raise ArgumentError("path", f"must be a state of {other._description()} (got {theirs})")
+            leaves, structure = jax.tree.flatten(other._states)
+            numbers = [arrays[str(i)] for i in range(1, len(leaves) + 1)]
+            other._states = structure.unflatten(map(states.restore_leaf, leaves, numbers))
+        other.round = header["round"]
+        if "open" in arrays:
+            other.predict(arrays["open"])
         vars(self).update(vars(other))
 
 
-def _record(outcome: Outcome, x: np.ndarray, y: np.ndarray) -> Round:
-    """The record of one or several rounds."""
+def _record(record: Round, x: np.ndarray, y: np.ndarray) -> Round:
+    """Complete the record of one or several rounds."""
     y = y[()]  # a scalar in the record of a round with one number
-    return Round(outcome.loss, outcome.y_hat, y, x, y, outcome.queries, outcome.answers, outcome.info)
+    return record._replace(x=x, y=y, y_comparator=y)
 
 
-def _is_finite(move: PyTree) -> bool:
-    return all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(move))
-
-
-def _rebuild(x64: bool, entrant: WithFeedback, outcome: Any, loss: Any, key: Any, content: bytes | None) -> Live:
+def _rebuild(x64: bool, entrant: WithFeedback, outcome: Any, loss: Any, key: Any, saved: Any) -> Live:
     """Rebuild a pickled object."""
     impl, data = key
     with jax.enable_x64(x64):
         live = Live(entrant, outcome=outcome, loss=loss, key=jax.random.wrap_key_data(jnp.asarray(data), impl=impl))
-    if content is not None:
-        live._restore("a copy", content)
+    if saved is not None:
+        live._restore("a copy", *saved)
     return live
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Checks of instances and outcomes; valid arrays are checked in one pass.
+
+
+def _shape(name: str, value: Any) -> tuple[int, ...]:
+    """Convert a value to a shape; an integer is the length of a vector."""
+    lengths = value if isinstance(value, tuple) else (value,)
+    return tuple(check.count(name, length, ge=0) for length in lengths)
+
+
+def is_finite(array: np.ndarray) -> bool:
+    """Whether floating numbers are finite, also in float32, in one pass; very large ones count as not finite."""
+    return bool(np.vdot(array, array) < MAX_FINITE_SQUARES)  # False for NaN
+
+
+def _array(name: str, value: Any, shape: tuple[int, ...] | None, dtype: Any) -> np.ndarray:
+    """A copy of one instance or outcome, of any shape if `shape` is None; a None value is an empty array."""
+    if value is None and shape in (None, (0,)):
+        return np.zeros(0, dtype)
+    given = np.asarray(value)
+    fits = shape in (None, given.shape) and not isinstance(value, np.ma.MaskedArray)
+    if fits and given.dtype.kind == "f" and is_finite(given):
+        return given.astype(dtype)
+    check.fits_dtype(name, check.finite_array(name, value), dtype)
+    if not fits:
+        raise ArgumentError(name, f"must have shape {shape} (got {given.shape})")
+    return given.astype(dtype)
+
+
+def _rows(name: str, value: Any, shape: tuple[int, ...] | None, dtype: Any) -> np.ndarray:
+    """A copy of several instances or outcomes, one per row."""
+    is_checked = type(value) is np.ndarray and value.dtype.kind == "f" and is_finite(value)
+    given = value if is_checked else check.finite_array(name, value)
+    if given.ndim == 0 or len(given) == 0 or shape not in (None, given.shape[1:]):
+        wanted = "" if shape is None else f", of shape {shape}"
+        raise ArgumentError(name, f"must have one row a round, at least one{wanted} (got shape {given.shape})")
+    return given.astype(dtype) if is_checked else _array(name, given, given.shape, dtype)
+
+
+def _check_outcome_range(
+    name: str, outcomes: np.ndarray, losses: list[Any], loss_range: tuple[float, float] | None
+) -> None:
+    """Check outcomes against the classes of margin losses, and against the learner's range of losses."""
+    for loss in losses:
+        check_outcomes(name, outcomes, loss)
+    if loss_range is not None:
+        check.numbers(name, outcomes, ge=loss_range[0], le=loss_range[1])
+
+
+def _loss_of_reward(reward: np.ndarray, feedback: Any, loss_range: tuple[float, float] | None) -> np.ndarray:
+    """Return the loss 1 - reward of an arm, after a check against the learner's range of losses."""
+    if not isinstance(feedback, Bandit):
+        raise ArgumentTypeError("reward", f"must be None unless the feedback is Bandit (got {type(feedback).__name__})")
+    if loss_range is not None:
+        check.numbers("reward", reward, ge=1.0 - loss_range[1], le=1.0 - loss_range[0])
+    return np.asarray(1.0 - reward, reward.dtype)

@@ -44,11 +44,6 @@ from jaxonline.verify.sampling import AsVector, Layout, Progress, Sampler, Setti
 Support = Iterable[tuple[float, Any]]
 
 
-def _largest_epsilon(values: list[Any]) -> float:
-    dtypes = [np.asarray(v).dtype for v in values]
-    return max([float(np.finfo(k).eps) if np.issubdtype(k, np.floating) else np.finfo(float).eps for k in dtypes])
-
-
 def enumerate_support(
     support: Support | Callable[[], Support], target: np.ndarray, detect: float, per_coordinate: bool = False
 ) -> Verification:
@@ -72,7 +67,9 @@ def enumerate_support(
     second = p @ table**2
     units, unit_name = target_units(flat, second, per_coordinate)
     # Sums cancel, so that the rounding error is that of the largest value.
-    half_width = np.full(flat.shape, 16 * _largest_epsilon(values) * max(np.abs(table).max(initial=0.0), units.max()))
+    dtypes = [value.dtype if np.issubdtype(value.dtype, np.floating) else np.dtype(float) for value in values]
+    epsilon = max(float(np.finfo(dtype).eps) for dtype in dtypes)
+    half_width = np.full(flat.shape, 16 * epsilon * max(np.abs(table).max(initial=0.0), units.max()))
     bias = p @ table - flat
     verdict, reason = decide(bias, half_width, detect * units)
     i = worst_coordinate(bias, half_width)
@@ -99,13 +96,8 @@ def enumerate_support(
 # Verification that an estimator is unbiased, by the strongest method that applies.
 
 
-REQUIRED_ARGUMENTS = {
-    "enumeration": "support",
-    "bernstein": "range",
-    "second moment": "second_moment",
-}
+REQUIRED_ARGUMENTS = {"enumeration": "support", "bernstein": "range", "second moment": "second_moment"}
 Method = Literal["auto", "enumeration", "bernstein", "second moment", "kurtosis"]
-METHODS: tuple[str, ...] = get_args(Method)
 _PRECISION = 1e-7  # relative, of a stated second moment, which may be a float32
 _LOOSE_RATIO = 1.25  # of the stated second moment to that of the samples
 
@@ -126,7 +118,6 @@ class UnbiasedOptions(TypedDict, total=False):
     per_coordinate: bool
     seed: int
     max_samples: int
-    max_seconds: float | None
     width: int
     mesh: Mesh | None
     progress: Progress | None
@@ -150,7 +141,6 @@ def unbiased(
     per_coordinate: bool = False,
     seed: int = 0,
     max_samples: int = 1 << 22,
-    max_seconds: float | None = None,
     width: int = 8192,
     mesh: Mesh | None = None,
     progress: Progress | None = None,
@@ -202,8 +192,6 @@ def unbiased(
             coordinate; where the target is 0, the unit is the estimator's root mean square.
         seed: seed of the samples.
         max_samples: maximum of the derived number of samples.
-        max_seconds: time limit of the sampling. With a time limit the numbers depend on the machine, but the error
-            rates hold.
         width: samples in a block, the unit of compilation and of reproducibility.
         mesh: the devices (`jaxonline.simulation.blocks.default_mesh`); their number does not change the result.
         progress: called as `progress(done, total)` from the host.
@@ -228,8 +216,7 @@ def unbiased(
         biased
     """
     settings = Settings(
-        detect, level, power, kurtosis, samples, max_samples, seed, width, mesh, progress, max_seconds, per_coordinate,
-        few,
+        detect, level, power, kurtosis, samples, max_samples, seed, width, mesh, progress, per_coordinate, few
     )  # fmt: skip
     if cap_bias is not None:
         check.non_negative("cap_bias", cap_bias)
@@ -270,15 +257,16 @@ def _verify_by_sampling(
         interval = KnownVariance(np.maximum(stated - flat**2, least), level)
     else:
         interval = BoundedKurtosis(settings.kurtosis_of_intervals, np.maximum(pilot.variance, rounding**2), level)
-    required = settings.samples or derived_samples(
-        interval, pilot.variance, tolerance - rounding, level, settings.power
+    n = settings.samples or min(
+        derived_samples(interval, pilot.variance, tolerance - rounding, level, settings.power), settings.max_samples
     )
-    n = required if settings.samples else min(required, settings.max_samples)
-    if settings.stops_early or not isinstance(interval, Bernstein):
-        interval = interval.planned_for(n)
+    if settings.samples is None or not isinstance(interval, Bernstein):
+        interval = dataclasses.replace(interval, planned=n)
     test = SequentialTest(sampler, first_block, flat, interval, level, tolerance, rounding, cap_bias, settings)
     drawn = draw(sampler, n, stated, test)
-    _warn_of_constant_samples(drawn)
+    if drawn.low.size and drawn.constant.all():
+        message = f"estimator: all {drawn.moments.n:,} samples are identical; check that it uses its key"
+        warnings.warn(message, UserWarning, stacklevel=3)
     contradiction = test.contradiction(drawn)
     if contradiction:
         test = test.without_second_moment(drawn.moments.n, np.maximum(pilot.variance, rounding**2))
@@ -290,8 +278,6 @@ def _verify_by_sampling(
         verdict, notes = UNDECIDED, [condition, *notes]
     if contradiction:
         verdict, notes = verdict if verdict == BIASED else UNDECIDED, [contradiction, *notes]
-    if drawn.samples < n and verdict == UNDECIDED and settings.is_out_of_time():
-        notes = [*notes, f"the time limit ended the sampling after {drawn.samples:,} of {n:,} samples (max_seconds)"]
     i = worst_coordinate(bias, half_width)
     smallest = detectable(interval, drawn.moments, level, settings.power) + rounding
     assumption = interval.assumption
@@ -319,12 +305,6 @@ def _verify_by_sampling(
     )
 
 
-def _warn_of_constant_samples(drawn: Summary) -> None:
-    if drawn.low.size and drawn.constant.all():
-        message = f"estimator: all {drawn.moments.n:,} samples are identical; check that it uses its key"
-        warnings.warn(message, UserWarning, stacklevel=4)
-
-
 def _remarks(drawn: Summary) -> Iterator[str]:
     if drawn.bets is None:
         return
@@ -335,7 +315,7 @@ def _remarks(drawn: Summary) -> Iterator[str]:
 
 
 def _method(method: str, **known: Any) -> str:
-    check.choice("method", method, METHODS)
+    check.choice("method", method, get_args(Method))
     if method == "auto":
         return next((name for name, argument in REQUIRED_ARGUMENTS.items() if known[argument] is not None), "kurtosis")
     if method in REQUIRED_ARGUMENTS and known[REQUIRED_ARGUMENTS[method]] is None:
@@ -364,7 +344,6 @@ def _second_moment(value: Any, flat: np.ndarray, layout: Layout) -> np.ndarray:
 
 
 def _bernstein(limits: Any, layout: Layout, settings: Settings) -> Bernstein:
-    check.instance("range", limits, isinstance(limits, tuple | list) and len(limits) == 2, "a pair (low, high)")
     ends = []
     size = sum(math.prod(leaf.shape) * (1 + jnp.issubdtype(leaf.dtype, jnp.complexfloating)) for leaf in layout.leaves)
     for end in limits:
@@ -375,7 +354,7 @@ def _bernstein(limits: Any, layout: Layout, settings: Settings) -> Bernstein:
     low, high = ends
     if not np.all(low < high):
         raise ArgumentError("range", f"must be (low, high) with low below high (got {limits})")
-    return Bernstein(low, high, 0 if settings.stops_early else None)
+    return Bernstein(low, high, 0 if settings.samples is None else None)
 
 
 def _infinite_second_moment(flat: np.ndarray, settings: Settings) -> Verification:

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Iterator
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 
@@ -34,33 +34,10 @@ from jaxonline.verify.sampling import Moments, Sampler, Settings, Summary
 
 _VARIANCE_SHARE = 0.1
 # Share of the level for all looks before the planned number of samples: at most 32, one for each power of two of
-# blocks and one at the time limit.
+# blocks.
 _EARLY_SHARE, _EARLY_LOOKS = 0.1, 32
 _SMALLEST = np.finfo(float).tiny
 _TINY = _SMALLEST**0.5
-
-
-class IntervalMethod(Protocol):
-    """A method that turns moments into the half-width of an interval around the sample mean."""
-
-    method: ClassVar[str]
-
-    @property
-    def assumption(self) -> str:
-        """The assumption under which the interval holds."""
-        ...
-
-    def planned_for(self, planned: int) -> "IntervalMethod":
-        """Return the method for a planned number of samples; its intervals up to this number hold together."""
-        ...
-
-    def least_samples(self, level: float) -> int:
-        """Return the minimum number of samples that gives a finite half-width."""
-        ...
-
-    def half_width(self, moments: Moments, level: float) -> np.ndarray:
-        """Return the half-width; the true mean is further away with probability at most `level`, entry by entry."""
-        ...
 
 
 def _self_normalised_bound(n, fixed, slope, r, log_inverse_level):
@@ -82,7 +59,7 @@ def _mixture_constant(n, scale, log_inverse_level):
 
 
 @dataclasses.dataclass(frozen=True)
-class Bernstein(IntervalMethod):
+class Bernstein:
     """Interval for values between `low` and `high`."""
 
     low: np.ndarray
@@ -92,16 +69,16 @@ class Bernstein(IntervalMethod):
 
     @property
     def assumption(self) -> str:
+        """The assumption under which the interval holds."""
         low, high = float(np.min(self.low)), float(np.max(self.high))
         return f"every value is in [{low:.6g}, {high:.6g}]"
 
-    def planned_for(self, planned: int) -> "Bernstein":
-        return dataclasses.replace(self, planned=planned)
-
     def least_samples(self, level: float) -> int:
+        """Return the minimum number of samples that gives a finite half-width."""
         return 2
 
     def half_width(self, moments: Moments, level: float) -> np.ndarray:
+        """Return the half-width; the true mean is further away with probability at most `level`, entry by entry."""
         n = moments.n
         if self.planned is not None:
             level = level * (_EARLY_SHARE / _EARLY_LOOKS if n < self.planned else 1 - _EARLY_SHARE)
@@ -112,7 +89,7 @@ class Bernstein(IntervalMethod):
 
 
 @dataclasses.dataclass(frozen=True)
-class KnownVariance(IntervalMethod):
+class KnownVariance:
     """Interval for a variance of at most `variance`; `level` and `planned` affect only its width."""
 
     variance: np.ndarray
@@ -122,22 +99,22 @@ class KnownVariance(IntervalMethod):
 
     @property
     def assumption(self) -> str:
+        """The assumption under which the interval holds."""
         return "the second moment is at most the stated one"
 
-    def planned_for(self, planned: int) -> "KnownVariance":
-        return dataclasses.replace(self, planned=planned)
-
     def least_samples(self, level: float) -> int:
+        """Return the minimum number of samples that gives a finite half-width."""
         return int(np.ceil(4 * np.log(1 / level)))
 
     def half_width(self, moments: Moments, level: float) -> np.ndarray:
+        """Return the half-width; the true mean is further away with probability at most `level`, entry by entry."""
         n = max(moments.n, 1)
         r = _mixture_constant(n if self.planned is None else self.planned, self.variance, np.log(1 / self.level))
         return _self_normalised_bound(n, moments.m2 / 3 + 2 * n * self.variance / 3, 1 / 3, r, np.log(1 / level))
 
 
 @dataclasses.dataclass(frozen=True)
-class BoundedKurtosis(IntervalMethod):
+class BoundedKurtosis:
     """Interval for a kurtosis of at most `kurtosis`; `scale` is a guess of the variance from other samples."""
 
     kurtosis: float
@@ -146,18 +123,10 @@ class BoundedKurtosis(IntervalMethod):
     planned: int | None = None
     method: ClassVar[str] = "kurtosis"
 
-    @classmethod
-    def affordable(cls, kurtosis: float, n: int, scale: np.ndarray, level: float) -> "BoundedKurtosis":
-        """Reduce the assumed kurtosis so that `n` samples determine the variance within a factor of four."""
-        limit = 0.75**2 * n / (-2 * np.log(_VARIANCE_SHARE * level))
-        return cls(max(min(kurtosis, float(limit)), 1.0), scale, level)
-
     @property
     def assumption(self) -> str:
+        """The assumption under which the interval holds."""
         return f"kurtosis <= {self.kurtosis:.4g}"
-
-    def planned_for(self, planned: int) -> "BoundedKurtosis":
-        return dataclasses.replace(self, planned=planned)
 
     def shortfall(self, n: int, level: float) -> float:
         """Return the share by which the mean squared deviation may fall below the variance."""
@@ -165,15 +134,21 @@ class BoundedKurtosis(IntervalMethod):
         return mean_shortfall(self.kurtosis, planned, _VARIANCE_SHARE * level) * (1 + planned / n) / 2
 
     def least_samples(self, level: float) -> int:
+        """Return the minimum number of samples that gives a finite half-width."""
         return int(np.ceil(8 * self.kurtosis * np.log(1 / (_VARIANCE_SHARE * level))))
 
     def half_width(self, moments: Moments, level: float) -> np.ndarray:
+        """Return the half-width; the true mean is further away with probability at most `level`, entry by entry."""
         n, shortfall = moments.n, self.shortfall(max(moments.n, 1), level)
         if shortfall >= 1:
             return np.full(np.shape(moments.mean), np.inf)
         slope = 1 / 3 + 2 / (3 * (1 - shortfall))
         r = _mixture_constant(n if self.planned is None else self.planned, self.scale, np.log(1 / self.level))
         return _self_normalised_bound(n, slope * moments.m2, slope, r, -np.log((1 - _VARIANCE_SHARE) * level))
+
+
+# With `planned`, the intervals for all numbers of samples up to this one hold together.
+IntervalMethod = Bernstein | KnownVariance | BoundedKurtosis
 
 
 def mean_shortfall(kurtosis: float, n: int, level: float) -> float:
@@ -248,10 +223,6 @@ class SequentialTest:
             return verdict, []
         return verdict, [f"{reason}; {self._advise(drawn, bias, half_width)}"]
 
-    def not_finite(self, drawn: Summary) -> str | None:
-        """Return a description of the samples that are NaN or infinite, or None."""
-        return self.sampler.describe_not_finite(self.pilot, drawn)
-
     def contradiction(self, drawn: Summary) -> str | None:
         """Return how the samples contradict the stated second moment, or None."""
         if not isinstance(self.interval, KnownVariance) or drawn.bets is None:
@@ -269,7 +240,8 @@ class SequentialTest:
 
     def unstated_kurtosis(self, drawn: Summary) -> str | None:
         """Return the weakest bound on the kurtosis that supports the verdict, if the caller states none; else None."""
-        if not isinstance(self.interval, BoundedKurtosis) or self.settings.states(self.interval.kurtosis):
+        stated = np.inf if self.settings.kurtosis is None else self.settings.kurtosis
+        if not isinstance(self.interval, BoundedKurtosis) or stated <= self.interval.kurtosis:
             return None
         verdict, low, high = self.verdict(drawn)[0], self.interval.kurtosis, float(max(drawn.moments.n, 1))
         while verdict != UNDECIDED and high > 1.01 * low:  # no interval is finite for a kurtosis above n
@@ -280,9 +252,10 @@ class SequentialTest:
         return None if verdict == UNDECIDED else f"{text}; give kurtosis, second_moment or range"
 
     def without_second_moment(self, n: int, scale: np.ndarray) -> "SequentialTest":
-        """Return the test with the samples' own variance."""
-        interval = BoundedKurtosis.affordable(self.settings.kurtosis_of_intervals, n, scale, self.level)
-        return dataclasses.replace(self, interval=interval)
+        """Return the test with the samples' own variance, which `n` samples determine within a factor of four."""
+        affordable = float(0.75**2 * n / (-2 * np.log(_VARIANCE_SHARE * self.level)))
+        kurtosis = max(min(self.settings.kurtosis_of_intervals, affordable), 1.0)
+        return dataclasses.replace(self, interval=BoundedKurtosis(kurtosis, scale, self.level))
 
     def _advise(self, drawn: Summary, bias: np.ndarray, half_width: np.ndarray) -> str:
         settings = self.settings
@@ -299,7 +272,7 @@ class SequentialTest:
     def _objections(self, drawn: Summary, outside: np.ndarray) -> Iterator[str]:
         """Yield reasons against any verdict; `outside` marks coordinates whose interval excludes the target."""
         interval = self.interval
-        not_finite = self.not_finite(drawn)
+        not_finite = self.sampler.describe_not_finite(self.pilot, drawn)
         if not_finite:
             yield f"{not_finite}; give an estimator that is always finite"
         if isinstance(interval, Bernstein):
@@ -336,7 +309,7 @@ class SequentialTest:
 
 
 def draw(sampler: Sampler, n: int, stated: np.ndarray | None, test: SequentialTest) -> Summary:
-    """Draw samples until all are drawn, the time limit is exceeded, or a bias or a NaN is visible.
+    """Draw samples until all are drawn, or a bias or a NaN is visible.
 
     The intervals hold for all numbers of samples together; the test looks for a bias after 1, 2, 4, 8, ... blocks.
     """
@@ -346,11 +319,9 @@ def draw(sampler: Sampler, n: int, stated: np.ndarray | None, test: SequentialTe
         if settings.progress is not None:
             settings.progress(drawn.samples, n)
         look = settings.samples is None and number & (number - 1) == 0
-        if look and test.not_finite(drawn):
+        if look and sampler.describe_not_finite(test.pilot, drawn):
             break
         if look and test.verdict(drawn)[0] == BIASED and test.contradiction(drawn) is None:
-            break
-        if settings.is_out_of_time():
             break
     return drawn
 

@@ -127,7 +127,10 @@ def second_moment(
         check.non_negative("exact", exact)
     settings = Settings(1.0, level, 0.5, kurtosis, samples, max_samples, seed, width, mesh, progress, few=few)
     drawn, n, cut, not_finite = _squared_norms(estimator, limit, exact, settings)
-    sample, spread, assumed = float(drawn.moments.mean[0]), _spread(drawn.moments), settings.kurtosis_of_intervals
+    sample, assumed = float(drawn.moments.mean[0]), settings.kurtosis_of_intervals
+    spread = (
+        float(drawn.moments.second_moment[0]) / sample**2 if sample > 0 else 1.0
+    )  # E Z^2 / (E Z)^2 of Z = |theta|^2
     low = max(float(bernstein_lower(drawn.moments, cut, level / 2)[1]), 0.0)
     shortfall = mean_shortfall(assumed, n, level / 2)
     high = sample / (1 - shortfall) if shortfall < 1 and spread <= assumed else math.inf
@@ -246,12 +249,6 @@ def _squared_norms(
             settings.progress(drawn.samples, n)
     pilot_summary = Summary.empty(2, None).update(first_block, 0)
     return drawn, n, cut, sampler.describe_not_finite(pilot_summary, drawn)
-
-
-def _spread(moments: Moments) -> float:
-    """Return E Z^2 / (E Z)^2 of the first entry of the sample."""
-    mean = float(moments.mean[0])
-    return float(moments.second_moment[0]) / mean**2 if mean > 0 else 1.0
 
 
 def _required_samples(pilot: float, limit: float, exact: float | None, settings: Settings) -> int:

@@ -1,11 +1,10 @@
 """The result of a verification: its verdict, numbers and assumptions."""
 
 import dataclasses
+import html
 import math
 
 import numpy as np
-
-from jaxonline.results.report.tables import Number, Table, Text
 
 BIASED, WITHIN_TOLERANCE, UNDECIDED = "biased", "within tolerance", "undecided"
 RESPECTED, VIOLATED = "respected", "violated"
@@ -118,21 +117,20 @@ class Verification:
 
     def _repr_html_(self) -> str:
         """Return the verification as an HTML table with one row, and the notes below it."""
+        import pandas as pd
+
         is_bound = self.unit_name == BOUND
         row = {
-            "verdict": self.verdict, "value": 1 + self.bias if is_bound else self.bias, "half_width": self.half_width,
-            "unit": f"{self.unit_name} ({self.unit:.4g})", "method": self.method, "samples": self.samples,
-            "detectable": self.detectable, "level": self.level,
+            "verdict": self.verdict,
+            "value / bound" if is_bound else "bias": f"{1 + self.bias if is_bound else self.bias:.4g}",
+            "half-width": f"{self.half_width:.2g}", "in units of": f"{self.unit_name} ({self.unit:.4g})",
+            "method": self.method, "samples": f"{self.samples:,}",
+            "minimum detectable bias": "" if is_bound else f"{self.detectable:.2g}",
+            "false alarms": f"{self.level:g}",
         }  # fmt: skip
-        columns = (
-            Text("verdict"), Number("value", "value / bound" if is_bound else "bias", "{:.4g}"),
-            Number("half_width", "half-width", "{:.2g}"), Text("unit", "in units of"), Text("method"),
-            Number("samples", form="{:,}"),
-            *(() if is_bound else (Number("detectable", "minimum\ndetectable bias", "{:.2g}"),)),
-            Number("level", "false alarms", "{:g}"),
-        )  # fmt: skip
         assumption = (f"valid if {self.assumption}",) if self.assumption else ()
-        return Table("Verification", [row], columns, caption="; ".join((*self.notes, *assumption)))._repr_html_()
+        notes = html.escape("; ".join((*self.notes, *assumption)))
+        return f"{pd.DataFrame([row]).to_html(index=False)}<p>{notes}</p>"
 
 
 def _format_upwards(value: float) -> str:

@@ -3,13 +3,13 @@
 import dataclasses
 import functools
 import math
-import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from annotated_types import Ge
 from jax.sharding import Mesh
 
 from jaxonline._xla.compile_options import fast_compile_options, has_host_callbacks
@@ -17,7 +17,9 @@ from jaxonline.numerics.elementwise import exact_products
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.optional_packages import check_not_forked
+from jaxonline.parameters.signatures import check_fields
 from jaxonline.parameters.struct import struct
+from jaxonline.parameters.types import Count, NonNegativeInt, OpenUnitFloat, PositiveFloat
 from jaxonline.simulation.blocks import check_mesh, default_mesh, item_keys, map_blocks, pipeline, thread_count, waves
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -331,7 +333,7 @@ class Sampler:
         width: samples in a block.
         mesh: the devices.
         few: compile without optimisation, which suits a few blocks.
-        roots: the seed, and the numbers that were folded into its key.
+        seed: the seed of the key.
     """
 
     estimator: Any
@@ -339,19 +341,16 @@ class Sampler:
     width: int
     mesh: Mesh
     few: bool = False
-    roots: tuple[int, ...] = ()
+    seed: int = 0
 
     @classmethod
     def create(
-        cls, estimator: Callable[..., Any], seed: int, width: int, mesh: Mesh | None, *root: int, few: bool = False
+        cls, estimator: Callable[..., Any], seed: int, width: int, mesh: Mesh | None, few: bool = False
     ) -> "Sampler":
-        """Create a sampler with the key of an integer seed, or with a separate key for each `root`."""
+        """Create a sampler with the key of an integer seed."""
         check_not_forked()
         mesh = default_mesh() if mesh is None else check_mesh(mesh)
-        key = jax.random.key(seed)
-        for number in root:
-            key = jax.random.fold_in(key, np.uint32(number))
-        return cls(as_pytree(estimator), key, width, mesh, few, (seed, *root))
+        return cls(as_pytree(estimator), jax.random.key(seed), width, mesh, few, seed)
 
     def describe_not_finite(self, *summaries: Summary) -> str | None:
         """Return how many samples are NaN or infinite, and the key of the first one; None if all are finite."""
@@ -359,8 +358,7 @@ class Sampler:
         if n == 0:
             return None
         number = next(s.first_not_finite for s in summaries if s.first_not_finite is not None)
-        seed, *others = *self.roots, number
-        key = functools.reduce("jax.random.fold_in({}, {})".format, others, f"jax.random.key({seed})")
+        key = f"jax.random.fold_in(jax.random.key({self.seed}), {number})"
         total = sum(summary.samples for summary in summaries)
         return f"{n:,} of {total:,} samples are NaN or infinite; the first one is sample {number}, with the key {key}"
 
@@ -406,12 +404,6 @@ class Sampler:
         dtype = self.estimate.dtype
         return float(jnp.finfo(dtype).eps) if jnp.issubdtype(dtype, jnp.floating) else float(np.finfo(float).eps)
 
-    @property
-    def tiny(self) -> float:
-        """Smallest normal number of the dtype of an estimate."""
-        dtype = self.estimate.dtype
-        return float(jnp.finfo(dtype).tiny) if jnp.issubdtype(dtype, jnp.floating) else 0.0
-
     def summary(self, n: int, first: int = 0, stated: np.ndarray | None = None) -> Summary:
         """Return the summary of `n` samples from block `first` on; see `running`."""
         return list(self.running(n, first, stated))[-1]
@@ -437,64 +429,31 @@ _ASSUMED_KURTOSIS = 1000.0
 class Settings:
     """Error rates and sampling options, named as in `unbiased`."""
 
-    detect: float
-    level: float
-    power: float
-    kurtosis: float | None
-    samples: int | None
-    max_samples: int
-    seed: int
-    width: int
+    detect: PositiveFloat
+    level: OpenUnitFloat
+    power: OpenUnitFloat
+    kurtosis: Annotated[float, Ge(1)] | None
+    samples: Count | None
+    max_samples: Count
+    seed: NonNegativeInt
+    width: Annotated[int, Ge(2)]
     mesh: Mesh | None
     progress: Progress | None
-    max_seconds: float | None = None
     per_coordinate: bool = False
     few: bool = False
-    began: float = dataclasses.field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
-        check.positive("detect", self.detect)
-        check.number("level", self.level, gt=0.0, lt=1.0)
-        check.number("power", self.power, gt=0.0, lt=1.0)
-        if self.kurtosis is not None:
-            check.number("kurtosis", self.kurtosis, ge=1.0)
-        check.count("seed", self.seed, ge=0)
+        check_fields(self)
         if self.mesh is not None:
             check_mesh(self.mesh)
         if self.progress is not None:
             check.function("progress", self.progress, "(done, total)")
-        check.count("max_samples", self.max_samples)
-        check.count("width", self.width, ge=2)
-        if self.samples is not None:
-            check.count("samples", self.samples)
-        if self.max_seconds is not None:
-            check.positive("max_seconds", self.max_seconds)
-        check.flag("per_coordinate", self.per_coordinate)
-        check.flag("few", self.few)
 
-    def sampler(self, estimator: Callable[..., Any], *root: int) -> Sampler:
+    def sampler(self, estimator: Callable[..., Any]) -> Sampler:
         """Create a sampler of the estimator; see `Sampler.create`."""
-        return Sampler.create(estimator, self.seed, self.width, self.mesh, *root, few=self.few)
+        return Sampler.create(estimator, self.seed, self.width, self.mesh, self.few)
 
     @property
     def kurtosis_of_intervals(self) -> float:
         """The kurtosis that intervals assume; without a stated one they only advise the caller."""
         return _ASSUMED_KURTOSIS if self.kurtosis is None else self.kurtosis
-
-    def states(self, kurtosis: float) -> bool:
-        """Whether the caller states that the kurtosis is at most `kurtosis`."""
-        return self.kurtosis is not None and self.kurtosis <= kurtosis
-
-    @property
-    def stops_early(self) -> bool:
-        """Whether the verdict may be reached before all samples are drawn."""
-        return self.samples is None or self.max_seconds is not None
-
-    def is_out_of_time(self) -> bool:
-        """Whether the time limit is exceeded."""
-        return self.max_seconds is not None and time.monotonic() - self.began > self.max_seconds
-
-    @property
-    def miss_probability(self) -> float:
-        """The probability of missing a bias of `detect`."""
-        return 1 - self.power

@@ -33,18 +33,9 @@ def test_table_with_a_header_reads_every_row(tmp_path):
     assert table_of(tmp_path, text) == [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
 
 
-@pytest.mark.parametrize(
-    ("text", "options"),
-    [
-        ("0,1,y\n1,2,3\n", {}),  # as pandas writes columns without names, and one with
-        (",0,1,y\n0,1,2,3\n", {"drop": [0]}),
-        ("0,1,2,3,y\n1,2,3,4,no\n1,2,3,4,yes\n", {"positive": "yes", "drop": [2, 3]}),
-        ("RI,Na,y\n1,2,3\n", {}),  # sodium, not a gap
-    ],
-)
-def test_column_names_and_numbers_may_be_mixed(tmp_path, text, options):
-    *_, last = table_of(tmp_path, text, **options)
-    assert last == ([1.0, 2.0, 1.0] if "positive" in options else [1.0, 2.0, 3.0])
+def test_a_missing_name_or_a_word_that_means_missing_elsewhere_is_a_column_name(tmp_path):
+    assert table_of(tmp_path, ",b,y\n0,1,2\n1,2,3\n", drop=[0]) == [[1.0, 2.0], [2.0, 3.0]]
+    assert table_of(tmp_path, "RI,Na,y\n1,2,3\n") == [[1.0, 2.0, 3.0]], "sodium, not a gap"
 
 
 def test_positive_label_is_compared_as_a_number(tmp_path):
@@ -56,7 +47,7 @@ def test_positive_label_is_compared_as_a_number(tmp_path):
 
 
 def test_unknown_column_error_names_the_argument(tmp_path):
-    with pytest.raises(ValueError, match=r"^drop: .* has no column 'c'; its columns are a, b"):
+    with pytest.raises(ValueError, match=r"^drop: .* has no column 'c'; its 2 columns are a, b"):
         table_of(tmp_path, "a,b\n1,2\n", drop=["c"])
     with pytest.raises(ValueError, match=r"^drop: .* has no column 7"):
         table_of(tmp_path, "a,b\n1,2\n", drop=[7])
@@ -64,7 +55,7 @@ def test_unknown_column_error_names_the_argument(tmp_path):
 
 def test_wrong_encoding_error_names_the_file(tmp_path):
     for text in ("größe,y\n1,2\n", "a,y\n" + "1,2\n" * 5000 + "1,é\n"):
-        with pytest.raises(ValueError, match=r"a\.csv: .*got the byte 0x"):
+        with pytest.raises(ValueError, match=r"a\.csv: .*byte 0x"):
             table_of(tmp_path, text.encode("latin-1"))
 
 

@@ -17,7 +17,7 @@ import sklearn.datasets
 from jaxonline import datasets
 from jaxonline.datasets import ar4, checksum, load
 from jaxonline.datasets.catalogue import SOURCES, Source
-from jaxonline.datasets.fetch import Archive, _cache
+from jaxonline.datasets.fetch import Archive
 
 
 @pytest.fixture(autouse=True)
@@ -78,9 +78,9 @@ def test_the_target_is_given_by_column_name_or_number(tmp_path):
     for target in ("force", 1, "1", -2):
         loaded = load(file, target=target)
         assert (loaded.X.tolist(), loaded.y.tolist()) == ([[1.0, 3.0], [4.0, 6.0]], [2.0, 5.0])
-    with pytest.raises(ValueError, match=r"no column 'width'; its columns are depth, force, label"):
+    with pytest.raises(ValueError, match=r"no column 'width'; its 3 columns are depth, force, label"):
         load(file, target="width")
-    with pytest.raises(ValueError, match="no column 3; it has 3 columns"):
+    with pytest.raises(ValueError, match="no column 3; its 3 columns are"):
         load(file, target=3)
 
 
@@ -147,7 +147,7 @@ def test_missing_array_entries_are_reported_or_imputed(tmp_path):
     X, y = np.ones((4, 3)), np.ones(4)
     X[2, 1] = np.nan
     np.savez(tmp_path / "a.npz", X=X, y=y)
-    with pytest.raises(ValueError, match=r"a.npz: .*row 3, column '1'"):
+    with pytest.raises(ValueError, match=r"a.npz: row 3, column '1'"):
         load("a", tmp_path)
     assert load("a", tmp_path, impute="mean").X.tolist() == np.ones((4, 3)).tolist()
     X[:, 1] = np.nan
@@ -156,14 +156,14 @@ def test_missing_array_entries_are_reported_or_imputed(tmp_path):
         load("a", tmp_path, impute="mean")
     X[:, 1] = np.inf
     np.savez(tmp_path / "a.npz", X=X, y=y)
-    with pytest.raises(ValueError, match=r"infinite .*row 1, column '1'"):
+    with pytest.raises(ValueError, match=r"row 1, column '1' .*got inf"):
         load("a", tmp_path, impute="mean")
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "must have at least one row"),
+        ("", "a.csv: No columns"),
         ("a,b\n", "must have a row of numbers"),
         ("a,b\n1,2\n1,2,3\n", "line 3"),
         ("a,b\n1,2\n\n1\n", "row 2 must have 2 cells"),
@@ -235,7 +235,7 @@ def test_bias_correction_equals_the_published_preprocessing(tmp_path):
     assert bias.X.shape == (40, 20) == (40, SOURCES["Bias correction"].shape[1])
     np.testing.assert_allclose(bias.X, values[:, 2:-2], rtol=0, atol=1e-14)
     np.testing.assert_allclose(bias.y, values[:, -1], rtol=0, atol=1e-14)
-    with pytest.warns(match="'Date'"), pytest.raises(ValueError, match="no number in row"):
+    with pytest.warns(match="'Date'"), pytest.raises(ValueError, match="got nan"):
         load(file, target="Next_Tmin")
     with pytest.warns(match="'Date'"):
         assert load(file, target="Next_Tmin", impute="mean").X.shape == (40, 23)
@@ -289,7 +289,7 @@ def small_sets(monkeypatch) -> dict:
     rows = "\n".join(f"{i} {i + 1} {i * i}" for i in range(200)).encode()
     whole, fetched = archive("rows.txt", rows), {"Airfoil": 0, "Naval": 0}
     origins = {
-        "Airfoil": Archive("https://a", "rows.txt", member_hash=f"sha256:{hashlib.sha256(rows).hexdigest()}"),
+        "Airfoil": Archive("https://a", "rows.txt", member_hash=hashlib.sha256(rows).hexdigest()),
         "Naval": Archive("https://n", "rows.txt", archive_hash=f"md5:{hashlib.md5(whole).hexdigest()}"),
     }
     for name, origin in origins.items():
@@ -312,38 +312,37 @@ def flipped(path, share):
 
 @pytest.mark.parametrize("name", ["Airfoil", "Naval"])
 def test_cached_files_are_verified_on_every_use(monkeypatch, name):
-    """A damaged archive raises an error with its path; a damaged extracted file is extracted again."""
+    """A damaged archive never gives other numbers: it is fetched again, or an error names it and the next call does."""
     fetched = small_sets(monkeypatch)
     right = load(name)
-    (zip_file,) = _cache().glob("*.zip")
-    good = zip_file.read_bytes()
+    (zip_file,) = Path(pooch.os_cache("jaxonline")).glob("*.zip")
     for share in np.linspace(0.0, 0.5, 11):
         flipped(zip_file, share)
-        with contextlib.suppress(ValueError):
-            np.testing.assert_array_equal(load(name).y, right.y)  # the bit had no meaning
-        zip_file.write_bytes(good)
-    flipped(zip_file, 0.3)
-    with pytest.raises(ValueError, match=f"{zip_file} was damaged"):
-        load(name)
-    zip_file.unlink()
+        with contextlib.suppress(ValueError):  # which deletes the archive
+            np.testing.assert_array_equal(load(name).y, right.y)
+        np.testing.assert_array_equal(load(name).X, right.X)
+    assert fetched[name] > 5
+    zip_file.write_bytes(b"no archive")
+    if name == "Airfoil":  # whose archive has no checksum
+        with pytest.raises(ValueError, match=f"{zip_file} was damaged and is deleted"):
+            load(name)
     np.testing.assert_array_equal(load(name).y, right.y)
-    assert fetched[name] == 2
-    (file,) = _cache().rglob("rows.txt")
-    file.write_bytes(file.read_bytes().replace(b"100 101", b"100 102"))
-    with pytest.warns(RuntimeWarning, match=f"{file} was damaged"):
-        loaded = load(name)
-    np.testing.assert_array_equal(loaded.X, right.X)
-    assert fetched[name] == 2
+
+
+def test_a_missing_pooch_is_named_with_its_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    with pytest.raises(ModuleNotFoundError, match=r"Naval: pooch.*jaxonline\[data\]"):
+        load("Naval")
 
 
 def test_an_unreachable_set_raises_an_error_with_its_name():
-    with pytest.raises(OSError, match=r"Naval .*data"):
+    with pytest.raises(OSError, match=r"Naval: .*data"):
         load("Naval")
 
 
 def test_openml_numbers_are_verified(data_folder, monkeypatch):
     local = load("Concrete", data_folder)
-    assert f"sha256:{checksum(local.X, local.y)}" == SOURCES["Concrete"].origin.numbers_hash
+    assert checksum(local.X, local.y) == SOURCES["Concrete"].origin.numbers_hash
 
     class Bunch:
         data, target = local.X, local.y
@@ -353,7 +352,7 @@ def test_openml_numbers_are_verified(data_folder, monkeypatch):
     np.testing.assert_array_equal(load("Concrete").X, local.X)
     assert options_used["data_id"] == 44959
     Bunch.target = local.y + 0.01
-    with pytest.raises(ValueError, match=r"Concrete: .*openml was damaged"):
+    with pytest.raises(ValueError, match=r"Concrete: .*delete the folder openml"):
         load("Concrete")
 
     def offline(**options):
@@ -364,11 +363,7 @@ def test_openml_numbers_are_verified(data_folder, monkeypatch):
         load("Concrete")
 
 
-@pytest.mark.parametrize("elsewhere", [False, True], ids=["read", "loaded"])
-def test_diabetes_equals_scikit_learn_bit_for_bit(elsewhere, monkeypatch):
-    """Also where scikit-learn keeps its files elsewhere."""
-    if elsewhere:
-        monkeypatch.setattr("jaxonline.datasets.catalogue.Path", lambda *_: Path("nowhere"))
+def test_diabetes_equals_scikit_learn_bit_for_bit():
     arrays, expected = datasets.diabetes(), sklearn.datasets.load_diabetes(return_X_y=True)
     for array, theirs in zip(arrays, expected, strict=True):
         assert array.dtype == np.float64

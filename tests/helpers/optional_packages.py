@@ -4,7 +4,7 @@ import importlib.util
 import re
 
 NAMES = {  # in code that needs the package
-    "river": r"(import|from) river\b|jo\.River|\bRiver(Regressor|Classifier)\(",
+    "river": r"(import|from) river\b",
     "gymnasium": r"(import|from) gymnasium\b|jo\.BanditEnv|jo\.play_env",
 }
 EXTRAS = {"river": "river", "gymnasium": "gym"}

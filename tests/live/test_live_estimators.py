@@ -1,4 +1,4 @@
-"""Estimators of scikit-learn: its own checks, its pipelines and searches, river's converter, and what they learn."""
+"""Estimators of scikit-learn: its own checks, its pipelines and searches, and what they learn."""
 
 import jax
 import numpy as np
@@ -16,7 +16,7 @@ from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import jaxonline as jo
-from jaxonline.learners import EXP3, UCB1, VAW, PassiveAggressive, Perceptron
+from jaxonline.learners import EXP3, UCB1, VAW, PassiveAggressive
 from jaxonline.live import Live
 from jaxonline.live import estimators as live_estimators
 
@@ -247,26 +247,6 @@ def test_a_learner_that_draws_has_a_seed():
     assert not np.array_equal(first, other)
     by_feedback = jo.OnlineRegressor(learner.learner, feedback=learner.feedback, random_state=1)
     assert np.array_equal(by_feedback.fit(X, Y).predict(X), first)
-
-
-@pytest.mark.long
-def test_river_accepts_the_estimators():
-    from river import compat
-
-    names = ["p", "q", "r"]
-    rows = [dict(zip(names, x.tolist(), strict=True)) for x in X]
-    model, alone = compat.convert_sklearn_to_river(jo.OnlineRegressor()), jo.OnlineRegressor()
-    assert model.predict_one(rows[0]) == 0
-    for x, features, y in zip(X, rows, Y, strict=True):
-        model.learn_one(features, y)
-        alone.partial_fit(x[None], [y])
-    assert model.predict_one(rows[0]) == alone.predict(X[:1])[0]
-
-    classes = ["a", "b", "c"]
-    classifier = compat.convert_sklearn_to_river(jo.OnlineClassifier(Perceptron()), classes=classes)
-    for features, y in zip(rows, CLASSES, strict=True):
-        classifier.learn_one(features, str(y))
-    assert classifier.predict_one(rows[0]) in classes
 
 
 @pytest.mark.long

@@ -29,7 +29,7 @@ def test_a_session_compiles_three_programs_and_passes_few_arrays():
     game = live._game
     arguments = (game._numbers, game._key_data, live._states, game._table)
     assert len(jax.tree.leaves(arguments)) == 5
-    assert len(jax.tree.leaves(game._programs.play.lower(*arguments).out_info)) == 3
+    assert len(jax.tree.leaves(type(game._programs).play.lower(game._programs, *arguments).out_info)) == 3
 
 
 def test_a_new_learner_of_the_same_structure_has_its_own_numbers():

@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import jaxonline as jo
-from jaxonline.live.nested_parameters import nested_parameters, replace_nested
+from jaxonline.live.estimators import nested_parameters, replace_nested
 from jaxonline.losses import Hinge, Logistic, SmoothedHinge
 
 RNG = np.random.default_rng(1)

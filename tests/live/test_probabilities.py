@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import jaxonline as jo
-from jaxonline.live.probabilities import class_probabilities
+from jaxonline.live.estimators import class_probabilities
 from jaxonline.losses import Hinge, Logistic
 
 RNG = np.random.default_rng(2)

@@ -163,8 +163,6 @@ SHORT_EXAMPLES = [
         "OnlineRegressor",
         "Precision",
         "Pulls",
-        "RiverClassifier",
-        "RiverRegressor",
         "Task",
         "UntilDecided",
         "bandit_game",

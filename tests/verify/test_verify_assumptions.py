@@ -217,14 +217,3 @@ def test_a_large_bias_ends_the_sampling():
     assert verify.unbiased(uniform, 0.5, **known).samples > 100_000
     complete = verify.unbiased(power(shift=0.25), 0.5, samples=100_000, **known | {"second_moment": 0.65})
     assert (complete.verdict, complete.samples) == ("biased", 100_000)
-
-
-def test_max_seconds_ends_the_sampling():
-    result = verify.unbiased(
-        uniform, 0.5, second_moment=1 / 3, detect=1e-6, max_samples=1 << 30, max_seconds=0.5, mesh=ONE
-    )
-    assert result.verdict == "undecided"
-    assert result.samples < 1 << 30
-    assert "max_seconds" in result.notes[-1]
-    with pytest.raises(ValueError, match=r"max_seconds: .*got 0"):
-        verify.unbiased(uniform, 0.5, max_seconds=0)

@@ -136,9 +136,9 @@ def rare_event_moments(q: float, n: int):
 def test_false_alarms_of_every_method_on_rare_events_at_all_looks_together(q, n):
     ones, kurtosis = np.ones(SEEDS), (1 - 3 * q * (1 - q)) / (q * (1 - q))
     methods = {
-        "second moment": KnownVariance(ones * (1 / q - 1), LEVEL).planned_for(n),
-        "kurtosis": BoundedKurtosis(kurtosis, ones / q, LEVEL).planned_for(n),
-        "bernstein": Bernstein(0 * ones, ones / q).planned_for(n),
+        "second moment": KnownVariance(ones * (1 / q - 1), LEVEL, planned=n),
+        "kurtosis": BoundedKurtosis(kurtosis, ones / q, LEVEL, planned=n),
+        "bernstein": Bernstein(0 * ones, ones / q, planned=n),
     }
     for name, interval in methods.items():
         alarms = np.zeros(SEEDS, bool)
@@ -151,7 +151,7 @@ def test_false_alarms_of_every_method_on_rare_events_at_all_looks_together(q, n)
 def test_rare_events_beyond_the_assumed_kurtosis_raise_no_alarm(q):
     """2,000 seeds at the default size and level."""
     n, level = 200_000, 1e-9
-    interval = BoundedKurtosis(1000.0, np.full(SEEDS, 1e-6), level).planned_for(n)
+    interval = BoundedKurtosis(1000.0, np.full(SEEDS, 1e-6), level, planned=n)
     for moments in rare_event_moments(q, n):
         alarm = np.abs(moments.mean - 1) > interval.half_width(moments, level)
         constant = moments.m2 == 0
