@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from jaxonline.parameters import check
-from jaxonline.store.atomic_files import DAMAGED_ARCHIVE_ERRORS, write_atomically
+from jaxonline.store.files import DAMAGED_ARCHIVE_ERRORS, write_atomically
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,7 +14,7 @@ import numpy as np
 
 from jaxonline.parameters.check import quote
 from jaxonline.parameters.errors import ArgumentError, did_you_mean
-from jaxonline.store.atomic_files import DAMAGED_ARCHIVE_ERRORS
+from jaxonline.store.files import DAMAGED_ARCHIVE_ERRORS
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,7 +15,7 @@ from jaxonline.live.rounds import TABLE_ROWS, Outcome, ReportedLoss, compile_pro
 from jaxonline.live.word_layout import Packed, WordLayout
 from jaxonline.losses import ArmLoss, Squared
 from jaxonline.parameters.types import PyTree
-from jaxonline.store.key_arrays import plain_leaf
+from jaxonline.simulation.resuming import plain_leaf
 
 MOVES_BATCH = 16  # instances in a call; larger programs run in another thread, which takes longer to wake up
 NO_CHANGE = contextlib.nullcontext()

@@ -19,9 +19,9 @@ from jaxonline.game.round import format_spec
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import to_one_line
 from jaxonline.parameters.types import PyTree
-from jaxonline.store.atomic_files import DAMAGED_ARCHIVE_ERRORS, write_atomically
+from jaxonline.simulation.resuming import leaf_like, plain_leaf
+from jaxonline.store.files import DAMAGED_ARCHIVE_ERRORS, write_atomically
 from jaxonline.store.fingerprint import describe_inputs
-from jaxonline.store.key_arrays import leaf_like, plain_leaf
 
 FORMAT = "state of jaxonline.Live, 1"
 UNUSED = np.zeros((), np.int32)  # the first leaf, which was the state of the environment

@@ -143,10 +143,6 @@ class UnlockedStoreWarning(RuntimeWarning):
     """The file system cannot lock a stored study against a second process."""
 
 
-class UnverifiedStoreWarning(UserWarning):
-    """An earlier version of jaxonline wrote the store, without digests, so that some damage cannot be noticed."""
-
-
 class UnfinishedStudyWarning(UserWarning):
     """A stored study was read although some of its runs are still missing."""
 

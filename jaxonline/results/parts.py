@@ -9,8 +9,7 @@ import numpy as np
 
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.store.layout import AXES, COMPARATOR_LOSS, FIRST_ROUND_ARRAYS
-from jaxonline.store.lazy_arrays import select_part
+from jaxonline.store.checkpoints import AXES, COMPARATOR_LOSS, FIRST_ROUND_ARRAYS
 
 
 def check_shapes(result: Any) -> None:
@@ -37,7 +36,7 @@ def check_shapes(result: Any) -> None:
 
 
 def check_shape(name: str, array: Any, shape: tuple[int, ...], axes: str) -> None:
-    """Check the first axes of an array, which may be in a store."""
+    """Check the first axes of an array."""
     got = (array if hasattr(array, "shape") else check.real_array(name, array)).shape
     if got[: len(shape)] != shape:
         raise ArgumentError(name, f"must have the shape {shape} ({axes}) (got {got})")
@@ -54,7 +53,7 @@ def select_runs(result: Any, learners: Sequence[int], runs: Any = slice(None), n
             raise ArgumentError("runs", f"must be positions below {size} (got {check.quote(runs)})")
 
     def select(array: Any) -> Any:
-        return select_part(array, learners, runs)
+        return array[learners][:, runs]
 
     return dataclasses.replace(
         result, learners=tuple(names or (result.learners[i] for i in learners)), runs=result.runs[runs],
@@ -92,6 +91,6 @@ def select_rounds(result: Any, rounds: Any, *quantities: str) -> Any:
     comparator_loss = result.comparator_loss
     return dataclasses.replace(
         result, rounds=result.rounds[rounds],
-        measures={name: select_part(array, rounds=rounds) for name, array in measures.items()},
-        comparator_loss=None if comparator_loss is None else select_part(comparator_loss, rounds=rounds),
+        measures={name: array[:, :, rounds] for name, array in measures.items()},
+        comparator_loss=None if comparator_loss is None else comparator_loss[:, :, rounds],
     )  # fmt: skip

@@ -39,8 +39,7 @@ class Result:
         runs: indices of the runs [R].
         rounds: the recorded rounds t [G], increasing; the last is the horizon.
         measures: quantities after t rounds by name, each [L, R, G], with further axes for vectors. "cumulative_loss"
-            (also for arms with rewards) and "queries" are always among them. Numbers of more than 64 MB stay in the
-            store of the study and are read when indexed.
+            (also for arms with rewards) and "queries" are always among them.
         comparator_loss: the cumulative loss of the best fixed predictor in hindsight after t rounds [L, R, G]; None
             without a comparator. The array is a broadcast view if it is equal for all learners or runs.
         first_nonfinite: the first round with a NaN or infinite loss, 0 if there is none [L, R].
@@ -295,21 +294,21 @@ class Result:
     def _at(self, argument: str, name: str) -> int:
         return self.learners.index(check.choice(argument, name, self.learners))
 
-    @property
-    def dataset(self) -> "xarray.Dataset":
-        """The numbers of the result as an xarray Dataset with the dimensions learner, run and round."""
-        return saving.to_dataset(self)
+    def to_xarray(self) -> "xarray.Dataset":
+        """Return the numbers as an xarray Dataset with the dimensions learner, run and round, for netCDF and zarr.
+
+        Raises:
+            ModuleNotFoundError: xarray is not installed (extra `xarray`).
+        """
+        return saving.to_xarray(self)
 
     def save(self, path: str | Path) -> Path:
-        """Write a zarr store with the layout of a study's store; an existing result is replaced atomically.
-
-        Arrays of more than 64 MB that a loaded result reads lazily from the replaced store become unreadable: load the
-        new store.
+        """Write all numbers and metadata into one .npz file, which has a digest; an earlier result is replaced.
 
         Raises:
             FileExistsError: if the path holds anything other than a saved result.
-            ValueError: no name (".."), the name of a file ("r.csv"), or a URL.
-            OSError: the store cannot be written; the error names the path.
+            ValueError: the path does not end in .npz, or is a URL.
+            OSError: the file cannot be written; the error names the path.
         """
         return saving.save(self, path)
 

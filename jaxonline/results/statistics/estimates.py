@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Iterator
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,6 @@ from jaxonline.results.statistics.intervals import Anytime, ConfidenceInterval, 
 from jaxonline.results.statistics.missing_events import MissingEvents, missing_events
 from jaxonline.results.statistics.quantiles import QuantileEstimate, quantile_over_runs
 from jaxonline.results.statistics.ranking import Ranking, rank
-from jaxonline.store.lazy_arrays import working_slices
 
 NO_COMPARATOR = (
     "must be given for the regret (got None); pass simulate(..., comparator=jo.BestArm()) for arms, "
@@ -129,20 +127,7 @@ def bands(result: Any, quantity: str, level: float, interval: ConfidenceInterval
 
 def curves(result: Any, quantity: str, learner: int, since: int = 0) -> np.ndarray:
     """Return the values [R, G] of a learner, from the recorded round at position `since` on."""
-    parts = [
-        rounds
-        for learners, rounds in working_slices(recorded_array(result, quantity))
-        if learners.start in (None, learner)
-    ]
-    if len(parts) == 1:
-        return values(result, quantity, slice(learner, learner + 1), slice(since, None))[0]
-    values_of_rounds = np.empty((len(result.runs), len(result.rounds) - since))
-    for part in parts:
-        shared = slice(max(part.start, since), max(part.stop, since))
-        values_of_rounds[:, shared.start - since : shared.stop - since] = values(
-            result, quantity, slice(learner, learner + 1), shared
-        )[0]
-    return values_of_rounds
+    return values(result, quantity, slice(learner, learner + 1), slice(since, None))[0]
 
 
 def ranking(result: Any, quantity: str, level: float, interval: ConfidenceInterval | None) -> Ranking:
@@ -176,39 +161,22 @@ def paired_difference(
     """See `Result.paired_difference`; here, the learners are given by position."""
     interval = Student() if interval is None else check_interval(interval)
 
-    def estimate_part(_: slice, rounds: slice) -> Estimate:
-        own, other = (values(result, quantity, slice(i, i + 1), rounds)[0] for i in (first, second))
-        between = _interval_at(result, quantity, interval, rounds).of_difference()
-        return means.mean_over_runs((own - other)[None], level, interval=between)
-
-    rounds = {rounds.start: rounds for _, rounds in working_slices(recorded_array(result, quantity))}
-    difference = zip(*(estimate_part(ALL, part) for part in rounds.values()), strict=True)
-    return Estimate(*(np.concatenate(parts, axis=1)[0] for parts in difference))
+    own, other = (values(result, quantity, slice(i, i + 1))[0] for i in (first, second))
+    between = _interval_at_rounds(result, quantity, interval).of_difference()
+    difference = means.mean_over_runs((own - other)[None], level, interval=between)
+    return Estimate(*(field[0] for field in difference))
 
 
 def quantiles(result: Any, probabilities: np.ndarray, quantity: str) -> np.ndarray:
     """See `Result.quantiles`."""
-
-    def quantile_part(learners: slice, rounds: slice) -> np.ndarray:
-        return np.nanquantile(values(result, quantity, learners, rounds), probabilities, axis=1)
-
     with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # learners that failed in all runs
-        return _concatenate(
-            [(at, quantile_part(*at)) for at in working_slices(recorded_array(result, quantity))],
-            axis=probabilities.ndim,
-        )
+        return np.nanquantile(values(result, quantity), probabilities, axis=1)
 
 
 def quantile_interval(result: Any, probability: float, quantity: str, level: float) -> QuantileEstimate:
     """See `Result.quantile_interval`."""
     check_number(result, quantity)
-    estimated = [
-        (at, quantile_over_runs(values(result, quantity, *at), probability, level))
-        for at in working_slices(recorded_array(result, quantity))
-    ]
-    return QuantileEstimate(
-        *(_concatenate([(at, part[i]) for at, part in estimated], axis=0) for i in range(len(QuantileEstimate._fields)))
-    )
+    return quantile_over_runs(values(result, quantity), probability, level)
 
 
 def growth_exponents(result: Any, first_round: int | None, quantity: str, level: float) -> dict[str, means.Growth]:
@@ -227,26 +195,13 @@ def growth_exponents(result: Any, first_round: int | None, quantity: str, level:
     }
 
 
-def _interval_at(result: Any, quantity: str, interval: ConfidenceInterval, rounds: slice) -> ConfidenceInterval:
-    """Return the interval of a quantity at the given recorded rounds."""
+def _interval_at_rounds(result: Any, quantity: str, interval: ConfidenceInterval) -> ConfidenceInterval:
+    """Return the interval of a quantity at the recorded rounds."""
     axes = recorded_array(result, quantity).ndim
-    return interval.after(result.rounds[rounds].reshape(-1, *(1,) * (axes - 3)))
+    return interval.after(result.rounds.reshape(-1, *(1,) * (axes - 3)))
 
 
 def _estimate(result: Any, quantity: str, level: float, interval: ConfidenceInterval, together: int = 1) -> Estimate:
-    """Return means [L, G, ...] with intervals, computed for parts of the arrays one after the other."""
-
-    def estimate_part(learners: slice, rounds: slice) -> Estimate:
-        runs = values(result, quantity, learners, rounds)
-        return means.mean_over_runs(runs, level, together, _interval_at(result, quantity, interval, rounds))
-
-    estimated = [(at, estimate_part(*at)) for at in working_slices(recorded_array(result, quantity))]
-    return Estimate(
-        *(_concatenate([(at, part[i]) for at, part in estimated], axis=0) for i in range(len(Estimate._fields)))
-    )
-
-
-def _concatenate(parts: list[tuple[tuple[slice, slice], np.ndarray]], axis: int) -> np.ndarray:
-    """Concatenate parts of an array along the axis `axis` (learners) and the next axis (rounds)."""
-    rows = groupby(parts, lambda part: part[0][0].start)
-    return np.concatenate([np.concatenate([array for _, array in row], axis + 1) for _, row in rows], axis)
+    """Return means [L, G, ...] with intervals."""
+    own = _interval_at_rounds(result, quantity, interval)
+    return means.mean_over_runs(values(result, quantity), level, together, own)

@@ -272,4 +272,4 @@ def test_results_are_saved_before_figures_are_drawn(tmp_path):
     report = Report({"table": Table("", ROWS, COLUMNS)}, {"a figure": draw}, results={"result": made_result()})
     with pytest.raises(RuntimeError, match="it cannot be drawn"):
         report.save(tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {"table.csv", "numbers.json", "result.zarr", "checksums.json"}
+    assert {path.name for path in tmp_path.iterdir()} == {"table.csv", "numbers.json", "result.npz"}
