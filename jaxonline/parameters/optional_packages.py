@@ -21,11 +21,9 @@ def import_package(module: str, extra: str) -> Any:
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
-        if error.name != package:
-            raise
-        raise ModuleNotFoundError(
-            f"{package} is not installed; pip install 'jaxonline[{extra}]'", name=package
-        ) from error
+        if error.name == package:
+            error.msg = f"{package} is not installed; pip install 'jaxonline[{extra}]'"
+        raise
 
 
 def optional_class(module: str, name: str, extra: str) -> Any:

@@ -86,7 +86,7 @@ class Workers:
     """
 
     def __init__(self, client: Any):
-        self._client = client
+        self.client = client
         _wait(client, lambda: client.wait_for_workers(1, timeout=CHECK_SECONDS))
         client.get_versions(check=True)
         machines = client.run(describe_machine)
@@ -110,7 +110,7 @@ class Workers:
                 for task in tasks:
                     task.add_done_callback(done.put)
                 while tasks:
-                    task = _wait(self._client, lambda: done.get(timeout=CHECK_SECONDS))
+                    task = _wait(self.client, lambda: done.get(timeout=CHECK_SECONDS))
                     i, block = tasks[task]
                     played[i][block] = task.result()
                     if store is not None:
@@ -121,7 +121,7 @@ class Workers:
                     task.release()
             finally:
                 with contextlib.suppress(Exception):  # the scheduler may have failed
-                    self._client.cancel(list(tasks), force=True)
+                    self.client.cancel(list(tasks), force=True)
         return [join_blocks([own[block] for block in job.plan.blocks]) for job, own in zip(jobs, played, strict=True)]
 
     def _submit(self, index: int, job: Job, block_indices: Sequence[int]) -> dict[Any, tuple[int, int]]:
@@ -133,12 +133,12 @@ class Workers:
         matchup = jax.device_get(job.matchup)
         code = hash_user_code({"": matchup}, strict=False)
         # a task instead of data: `distributed` repeats it when the last worker that holds its result fails
-        sent = self._client.submit(tuple, (code, cloudpickle.dumps(matchup)), pure=False)
+        sent = self.client.submit(tuple, (code, cloudpickle.dumps(matchup)), pure=False)
         key = str(jax.random.key_impl(job.plan.key)), np.asarray(jax.random.key_data(job.plan.key))
         bare = job._replace(matchup=None, plan=job.plan._replace(key=key, mesh=None))  # type: ignore[arg-type]
         settings = tuple(getattr(jax.config, name) for name in JAX_OPTIONS)
         play = functools.partial(_play_block, self.machine, settings, bare)
-        return {self._client.submit(play, sent, block, pure=False): (index, block) for block in block_indices}
+        return {self.client.submit(play, sent, block, pure=False): (index, block) for block in block_indices}
 
 
 @functools.lru_cache(maxsize=1)

@@ -139,10 +139,9 @@ class Store:
     """
 
     def __init__(
-        self, folder: Path, about: Mapping[str, str], every: float = 30.0, layout: Any = None,
-        meta: Mapping[str, Any] | None = None,
-    ):  # fmt: skip
-        self.folder, self.every, self.layout, self.meta = folder, every, layout, dict(meta or {})
+        self, folder: Path, about: Mapping[str, str], every: float = 30.0, layout: Any = None, meta: Mapping = {}
+    ):
+        self.folder, self.every, self.layout, self.meta = folder, every, layout, dict(meta)
         self._about, self._study, self._stack = dict(about), fingerprint(about), ExitStack()
         self._is_writable = False
 
@@ -169,7 +168,6 @@ class Store:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._is_writable = False
         self._stack.close()
 
     def finished(self, job: JobArrays) -> set[int]:
@@ -371,9 +369,7 @@ class Checkpoint:
         code = hash_user_code(items, strict=self.version is None, clear_caches=True)
         return code if self.version is None else f"{self.version} {code}"
 
-    def open(
-        self, study: Mapping[str, Any], layout: StoreLayout | None = None, meta: Mapping[str, Any] | None = None
-    ) -> Store:
+    def open(self, study: Mapping[str, Any], layout: StoreLayout | None = None, meta: Mapping[str, Any] = {}) -> Store:
         """Return the store of the checkpoint, which is a context manager.
 
         Raises a TypeError if an input cannot be inspected and needs a `version`.

@@ -37,8 +37,7 @@ PARTS = {  # the attributes that make up an object of one of these types
     enum.Enum: ("__class__", "name", "value"),
     types.MethodType: ("__func__", "__self__"),
     property: ("fget", "fset", "fdel"),
-    classmethod: ("__func__",),
-    staticmethod: ("__func__",),
+    (classmethod, staticmethod): ("__func__",),
     functools.cached_property: ("func",),
 }
 HAS_DOCSTRING = 0x4000000  # the flag of a code object, from Python 3.14 on
@@ -140,9 +139,8 @@ class ContentHasher:
     def _known_name(self, item: Any) -> str | None:
         """Return the name of an object that belongs to a library; None for other objects."""
         module, name = getattr(item, "__module__", None), getattr(item, "__qualname__", getattr(item, "__name__", None))
-        if not isinstance(module, str) or not isinstance(name, str) or isinstance(item, types.ModuleType):
-            return None
-        if isinstance(item, types.FunctionType) and is_user_code(item):
+        is_own = isinstance(item, types.ModuleType) or (isinstance(item, types.FunctionType) and is_user_code(item))
+        if is_own or not isinstance(module, str) or not isinstance(name, str):
             return None
         installed, target = self._library(module), sys.modules.get(module)
         for part in name.split("."):
@@ -178,8 +176,7 @@ class ContentHasher:
         yield from arguments or ()
         if maker not in (copyreg.__newobj__, copyreg.__newobj_ex__):  # type: ignore[attr-defined]
             yield from (maker, state)
-        for content in contents:
-            yield None if content is None else list(content)
+        yield from (None if content is None else list(content) for content in contents)
 
     def _class(self, kind: type) -> Iterator[Any]:
         yield kind.__qualname__
@@ -336,11 +333,9 @@ def library_version(module: str) -> str | None:
     name is returned.
     """
     root = _root(module)
-    if root == _root(__name__):
+    if root in (_root(__name__), *sys.stdlib_module_names, *sys.builtin_module_names):
         return root
-    if root in sys.stdlib_module_names or root in sys.builtin_module_names:
-        return None if root == "__main__" else root
-    package = sys.modules.get(root)
+    package = sys.modules.get(root) if root != "__main__" else None
     file = next(iter(getattr(package, "__path__", ())), None) or getattr(package, "__file__", None)
     if not {"site-packages", "dist-packages"}.intersection(Path(file or "").resolve().parts):
         return None

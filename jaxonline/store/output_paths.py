@@ -44,8 +44,8 @@ def _check_output(name: str, given: str | os.PathLike[str], is_file: bool) -> Pa
     elif not os.access(place, os.W_OK):
         problem = "no permission"
     if problem is not None:
-        kind = "a file" if is_file else "a folder"
-        raise ArgumentOSError(name, f"must be {kind} that can be written (got '{given}'); {problem}")
+        kind = "file" if is_file else "folder"
+        raise ArgumentOSError(name, f"must be a {kind} that can be written (got '{given}'); {problem}")
     return path
 
 

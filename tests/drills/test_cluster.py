@@ -263,8 +263,9 @@ def test_study_without_workers_does_not_wait_forever(end, tmp_path, monkeypatch)
 
 
 @pytest.mark.long
-def test_study_resumes_after_a_killed_scheduler(tmp_path):
-    """The call ends with an error that says so, and the same call, elsewhere, goes on."""
+def test_study_resumes_after_a_killed_scheduler(alone, tmp_path):
+    """Scheduler and worker are separate processes: a study runs there; after the scheduler is killed, the call ends
+    with an error that says so, and the same call, elsewhere, goes on."""
     import subprocess
     import sys
 
@@ -279,6 +280,8 @@ def test_study_resumes_after_a_killed_scheduler(tmp_path):
         with subprocess.Popen(work, stderr=subprocess.DEVNULL) as worker:
             with distributed.Client(scheduler_file=str(tmp_path / "scheduler.json"), set_as_default=False) as client:
                 client.wait_for_workers(1, timeout=120)
+                study(tmp_path / "short", cluster=client.scheduler.address)
+                check_the_same(alone, tmp_path / "short")
                 killing = Killing(lambda: [scheduler.pid], 1, lambda _: records(tmp_path / "store"))
                 with killing, pytest.raises(ConnectionError, match="scheduler"):
                     long_study(tmp_path / "store", cluster=client)

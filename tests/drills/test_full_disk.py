@@ -82,8 +82,8 @@ jo.simulate(game, learner, n_runs=512, n_rounds=50, block_size=16, comparator=jo
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A disk of 700 kB, where there may be one."""
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=700k", "tmpfs", str(tmp_path)], capture_output=True)
+    """A disk of 200 kB, where there may be one."""
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", str(tmp_path)], capture_output=True)
     if done.returncode:
         pytest.skip("only the superuser makes disks; the test with a writer without room is for all")
     yield tmp_path

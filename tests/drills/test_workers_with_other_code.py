@@ -86,7 +86,7 @@ def blocks(folder):
 
 def test_worker_with_an_edited_package_is_rejected(tmp_path):
     shutil.copytree(ROOT / "jaxonline", tmp_path / "jaxonline", ignore=shutil.ignore_patterns("__pycache__"))
-    file = tmp_path / "jaxonline" / "learners" / "gradient" / "gradient_learner.py"
+    file = tmp_path / "jaxonline" / "learners" / "gradient" / "descent.py"
     file.write_text(file.read_text() + "\nEDITED = True\n")
     learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5)
     rejected = pytest.raises(ValueError, match=r"cluster: the worker at tcp.* must have the code of jaxonline")

@@ -6,7 +6,6 @@ import html
 import json
 import shlex
 import shutil
-import warnings
 
 import numpy as np
 import pytest
@@ -110,45 +109,15 @@ def test_show_prints_an_unfinished_study(played, tmp_path):
     out = tmp_path / "out"
     shutil.copytree(folder / "out", out)
     result = Result.load(out / "result.npz")
-    for name in ("result.npz", "checkpoint"):
-        shutil.rmtree(out / name)
+    (out / "result.npz").unlink()
+    shutil.rmtree(out / "checkpoint")
     configure(out, {"finished": False})
     assert "no run is finished yet (8 runs of 40 rounds, 3 learners)" in " ".join(call("show", out).stdout.split())
-    result.select(runs=slice(5)).save(out / "checkpoint")
+    result.select(runs=slice(5)).save(out / "some.npz").rename(out / "checkpoint")
     shown = call("show", out)
     assert shown.exit_code == 0, shown.output
     assert "5 runs of 40 rounds" in shown.stdout
     assert "Not finished: 5 runs so far, of 8 runs of 40 rounds" in shown.stdout
-
-
-def test_check_names_damaged_files(played, tmp_path):
-    """Damage of the numbers, which `show` reports too, of the result and of the checkpoint."""
-    folder, _ = played
-    out = tmp_path / "out"
-    shutil.copytree(folder / "out", out)
-    intact = call("check", out)
-    assert (intact.exit_code, "no damage" in intact.stdout) == (0, True), intact.output
-    (out / "numbers.json").write_text((out / "numbers.json").read_text().replace("1", "2", 1))
-    with warnings.catch_warnings(action="always"):
-        shown = call("show", out)
-    assert "Warning: " in shown.stderr
-    assert "numbers.json: does not match its digest" in " ".join(shown.stderr.split())
-    assert "bound" not in shown.stdout
-    for name in ("result.npz/queries/c.0.0.0", "checkpoint/queries/c.0.0.0", "checkpoint/run/zarr.json"):
-        content = (out / name).read_bytes()
-        (out / name).write_bytes(content[:-9] + bytes([content[-9] ^ 1]) + content[-8:])
-    done = call("check", out)
-    assert done.exit_code == 1
-    lines = "".join(done.stdout.split())
-    for name in (
-        "numbers.json",
-        "result.npz/queries/c.0.0.0",
-        "checkpoint/queries/c.0.0.0",
-        "checkpoint/run/zarr.json",
-    ):
-        assert f"out/{name}:doesnotmatch" in lines
-    assert "4damaged" in lines
-    assert call("check", tmp_path / "nowhere").exit_code == 2
 
 
 def test_show_of_a_damaged_checkpoint_is_an_error(played, tmp_path):
@@ -156,17 +125,14 @@ def test_show_of_a_damaged_checkpoint_is_an_error(played, tmp_path):
     folder, _ = played
     out = tmp_path / "out"
     shutil.copytree(folder / "out", out)
-    shutil.rmtree(out / "result.npz")
+    (out / "result.npz").unlink()
     configure(out, {"finished": False})
-    root = out / "checkpoint" / "zarr.json"
+    root = out / "checkpoint" / "study.json"
     text = root.read_text()
     for damaged in (text.replace('"n_runs": 8', '"n_runs": 9'), text[:-9], ""):
         root.write_text(damaged)
         done = call("show", out)
-        assert (done.exit_code, "zarr.json: is damaged" in done.stderr) == (2, True), done.output
-    root.unlink()
-    done = call("show", out)
-    assert (done.exit_code, "zarr.json: is missing" in done.stderr) == (2, True), done.output
+        assert (done.exit_code, "study.json: is damaged" in done.stderr) == (2, True), done.output
 
 
 def test_report_writes_the_page_and_the_tables(played):
@@ -193,7 +159,7 @@ def test_the_page_has_commands_that_repeat_the_study(played, tmp_path, monkeypat
     about = json.loads((out / "configuration.json").read_text())
     (out / "study.json").write_text("of an earlier run")
     (out / "study.toml").write_text("title = 'Münzen'", encoding="utf-8")
-    configure(out, {"file": str(file), "study": about["study"] | {"seed": 0}}, "study.toml")
+    configure(out, {"file": str(file), "study": about["study"] | {"seed": 0}})
     monkeypatch.setattr("locale.getpreferredencoding", lambda *_: "ascii")
     for here, place, expected in (
         (tmp_path, "out dir", "'my arms.toml' --out 'out dir'"),
@@ -288,11 +254,12 @@ def test_show_names_learners_without_finished_runs(played, tmp_path):
         values[2] = np.nan
     best = np.array(result.comparator_loss)
     best[:, 5:] = np.nan  # which is computed last
-    dataclasses.replace(result, measures=measures, comparator_loss=best).save(out / "checkpoint")
+    unfinished = dataclasses.replace(result, measures=measures, comparator_loss=best)
+    unfinished.save(out / "some.npz").rename(out / "checkpoint")
     shown = call("show", out)
     assert "loss" in shown.stdout
     assert "regret" not in shown.stdout
-    dataclasses.replace(result, measures=measures).save(out / "checkpoint")
+    dataclasses.replace(result, measures=measures).save(out / "some.npz").rename(out / "checkpoint")
     shown = call("show", out)
     assert "regret" in shown.stdout
     assert shown.exit_code == 0, shown.output
