@@ -1,6 +1,6 @@
 """The overhead of a store for a study, and the blocks and bytes a second that it writes and reads.
 
-    python -m benchmarks.store [--place FOLDER_OR_URL] [--repeats N] [--passes N] [--blocks N] [--json FILE]
+    python -m benchmarks.store [--place FOLDER] [--repeats N] [--passes N] [--blocks N] [--json FILE]
 
 The study is `jaxonline quickstart` (four learners, 1,000 runs), with and without a store in turns. The seconds inside
 the store are also counted, because a busy machine varies more than this overhead. A block has 512 runs and 40 recorded
@@ -16,6 +16,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,22 +24,18 @@ import numpy as np
 from benchmarks._timing import machine, ratios, side_by_side
 from jaxonline.results import load_result
 from jaxonline.simulation import planning
-from jaxonline.store.blocks import Store
-from jaxonline.store.checkpoints import Checkpoint
-from jaxonline.store.filesystem import folder_at
-from jaxonline.store.layout import Blocks, FinishedBlock, JobArrays, StoreLayout
+from jaxonline.store.checkpoints import Checkpoint, JobArrays, Store, StoreLayout
 from jaxonline.study import Context, load_study_file
 
 WIDTH, RECORDED, WRITERS = 512, 40, (1, 4, 16)
 OUTPUTS = ("cumulative_loss", "queries", "first_nonfinite", "first_overflow")
-ROWS = JobArrays("learner 0", "learner", OUTPUTS, (0, 1), WIDTH)
+JOB = JobArrays("learner 0", "learner", OUTPUTS, (0, 1), WIDTH)
 
 
 INSIDE = (
-    *((Checkpoint, name) for name in ("code", "open")),
-    *((Store, name) for name in ("__enter__", "__exit__", "states")),
-    *((Blocks, name) for name in ("finished", "read", "write")),
-    *((planning, name) for name in ("layout_of", "study_inputs")),
+    *((Checkpoint, name) for name in ("refresh_code", "open")),
+    *((Store, name) for name in ("__enter__", "__exit__", "finished", "read_block", "write_block", "save_state")),
+    (planning, "study_inputs"),
 )  # fmt: skip
 
 
@@ -93,14 +90,12 @@ def throughput(place: str, blocks: int, writers: int) -> dict[str, float]:
     rng = np.random.default_rng(0)
     loss = rng.random((1, WIDTH, RECORDED))
     none = np.zeros((1, WIDTH), np.int32)
-    kept = FinishedBlock(RECORDED, dict(zip(OUTPUTS, (loss, loss, none, none), strict=True)))
-    layout = StoreLayout.new(
-        ["learner"], blocks * WIDTH, range(1, RECORDED + 1), {"cumulative_loss": (), "queries": ()}, [ROWS]
-    )
-    where, megabytes = f"{place}/{uuid.uuid4().hex}", sum(array.nbytes for array in kept.arrays.values()) / 1e6
-    with Store(folder_at(where), {"a": "study"}, 30.0, layout) as store, ThreadPoolExecutor(writers) as pool:
+    numbers = dict(zip(OUTPUTS, (loss, loss, none, none), strict=True))
+    layout = StoreLayout(["learner"], blocks * WIDTH, list(range(1, RECORDED + 1)), [JOB])
+    where, megabytes = Path(place) / uuid.uuid4().hex, sum(array.nbytes for array in numbers.values()) / 1e6
+    with Store(where, {"a": "study"}, 30.0, layout) as store, ThreadPoolExecutor(writers) as pool:
         start_time = time.perf_counter()
-        list(pool.map(lambda block: store.blocks.write(ROWS, block, kept), range(blocks)))
+        list(pool.map(lambda block: store.write_block(JOB, block, numbers), range(blocks)))
         written = blocks / (time.perf_counter() - start_time)
     start_time = time.perf_counter()
     load_result(where)
@@ -111,7 +106,7 @@ def throughput(place: str, blocks: int, writers: int) -> dict[str, float]:
 def main() -> None:
     """Measure, print, and write JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--place", help="a folder or URL; a temporary folder by default")
+    parser.add_argument("--place", help="a folder; a temporary folder by default")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--passes", type=int, default=10, help="passes of quickstart over its data")
     parser.add_argument("--blocks", type=int, default=200, help="blocks for each number of writers")

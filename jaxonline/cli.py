@@ -1,4 +1,4 @@
-"""The command line: `new`, `run`, `show`, `report`, `check`, `diff`, `list`, `schema`, `quickstart`.
+"""The command line: `new`, `run`, `show`, `report`, `diff`, `list`, `schema`, `quickstart`.
 
 Slow modules are imported late. An error prints two lines and exits.
 """
@@ -24,8 +24,8 @@ from jaxonline.study.files.templates import EXAMPLES, write_study_template
 UsageError: Any = typer.BadParameter.__base__  # typer does not export this class
 EXIT_BAD_INPUT, EXIT_BUG, EXIT_INTERRUPTED = 2, 3, 130
 EXIT_CODES = (
-    "Exit codes: 0, success; 1, check found damage; 2, invalid input, or an output that "
-    "cannot be written; 3, an error in jaxonline; 130, interrupted (Ctrl-C or SIGTERM)."
+    "Exit codes: 0, success; 2, invalid input, or an output that cannot be written; 3, an error "
+    "in jaxonline; 130, interrupted (Ctrl-C or SIGTERM)."
 )
 
 
@@ -226,7 +226,6 @@ def _add_folder_command(function: str, words: str) -> None:
 
 _add_folder_command("show_folder", "Print the table of a study and draw its figures, also of an unfinished study.")
 _add_folder_command("report_folder", "Write a study as an HTML page and LaTeX tables, also an unfinished study.")
-_add_folder_command("check_digests", "Compare the files of a folder with their digests; exit code 1 if one is damaged.")
 
 
 @app.command("diff", epilog=_examples("jaxonline diff results/first results/second"))

@@ -13,9 +13,10 @@ from typing import Annotated, Any, ClassVar
 import typer
 from typer.core import TyperCommand
 
+from benchmarks.papers.output_paths import check_distinct, run_all_steps
 from jaxonline.cli import Commands, console, option_flag, usage_errors
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.store.output_paths import check_distinct, check_file, check_folder, run_all_steps, write_text
+from jaxonline.store.output_paths import check_file, check_folder, write_text
 
 
 class StudyCommands(Commands):

@@ -124,7 +124,7 @@ class SettingsWarning(UserWarning):
 
 
 class DamagedStoreWarning(RuntimeWarning):
-    """A stored study cannot be trusted: a part is damaged, has no digest, or the file system has no locks."""
+    """A part of a stored study is damaged, or the file system cannot lock it; a damaged part is computed again."""
 
 
 class UnfinishedStudyWarning(UserWarning):

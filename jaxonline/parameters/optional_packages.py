@@ -9,6 +9,24 @@ from typing import Any
 # Classes of packages that an extra of jaxonline installs.
 
 
+def import_package(module: str, extra: str) -> Any:
+    """Import a module of an optional package; the ModuleNotFoundError names the extra.
+
+    Example:
+        >>> from jaxonline.parameters.optional_packages import import_package
+        >>> import_package("no_such_package", extra="models")
+        Traceback (most recent call last):
+        ModuleNotFoundError: no_such_package is not installed; pip install 'jaxonline[models]'
+    """
+    package = module.partition(".")[0]
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name == package:
+            error.msg = f"{package} is not installed; pip install 'jaxonline[{extra}]'"
+        raise
+
+
 def optional_class(module: str, name: str, extra: str) -> Any:
     """Return a class of an optional package as a base class.
 

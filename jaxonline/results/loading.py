@@ -7,21 +7,20 @@ from jaxonline.results.result import Result
 
 
 def load_result(path: str | os.PathLike[str]) -> Result:
-    """Load a result that `Result.save` wrote, or the finished runs of a study (`simulate(checkpoint=path)`).
+    """Load a file that `Result.save` wrote, or the finished runs of a study (`simulate(checkpoint=path)`).
 
     If the study is unfinished or running, the missing runs and rounds of a learner are NaN, and `meta["missing"]`
     counts the missing runs by learner, and under "comparator_loss" the runs without a comparator loss.
 
     Args:
-        path: a folder.
+        path: an .npz file, or the folder of a study.
 
     Raises:
-        FileNotFoundError: if there is no store at the path.
-        ValueError: if the store is of another kind, is damaged, or has no finished run.
+        FileNotFoundError: if there is no file or study at the path.
+        ValueError: if the file is of another kind or damaged, or the study has no finished run.
 
     Warns:
         UnfinishedStudyWarning: runs of a learner or of the comparator are missing.
-        DamagedStoreWarning: an earlier version wrote the store, without a digest of its metadata.
         DamagedStoreWarning: a block is damaged and counts as missing; the study computes it again when it is resumed.
 
     Example:

@@ -51,7 +51,7 @@ def select_runs(result: Any, learners: Sequence[int], runs: Any = slice(None), n
             raise ArgumentError("runs", f"must be positions below {size} (got {check.quote(runs)})")
 
     def select(array: Any) -> Any:
-        return np.asarray(array)[learners][:, runs]
+        return array[learners][:, runs]
 
     return dataclasses.replace(
         result, learners=tuple(names or (result.learners[i] for i in learners)), runs=result.runs[runs],
@@ -89,6 +89,6 @@ def select_rounds(result: Any, rounds: slice, *quantities: str) -> Any:
     comparator_loss = result.comparator_loss
     return dataclasses.replace(
         result, rounds=result.rounds[rounds],
-        measures={name: np.asarray(array)[:, :, rounds] for name, array in measures.items()},
-        comparator_loss=None if comparator_loss is None else np.asarray(comparator_loss)[:, :, rounds],
+        measures={name: array[:, :, rounds] for name, array in measures.items()},
+        comparator_loss=None if comparator_loss is None else comparator_loss[:, :, rounds],
     )  # fmt: skip

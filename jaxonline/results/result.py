@@ -293,18 +293,21 @@ class Result:
     def _at(self, argument: str, name: str) -> int:
         return self.learners.index(check.choice(argument, name, self.learners))
 
-    @property
-    def dataset(self) -> "xarray.Dataset":
-        """The numbers of the result as an xarray Dataset with the dimensions learner, run and round."""
-        return saving.to_dataset(self)
+    def to_xarray(self) -> "xarray.Dataset":
+        """Return the numbers as an xarray Dataset with the dimensions learner, run and round, for netCDF and zarr.
+
+        Raises:
+            ModuleNotFoundError: xarray is not installed (extra `xarray`).
+        """
+        return saving.to_xarray(self)
 
     def save(self, path: str | Path) -> Path:
-        """Write a zarr store with the layout of a study's store; an existing result is replaced atomically.
+        """Write all numbers and metadata into one .npz file, which has a digest; an earlier result is replaced.
 
         Raises:
             FileExistsError: if the path holds anything other than a saved result.
-            ValueError: no name (".."), the name of a file ("r.csv"), or a URL.
-            OSError: the store cannot be written; the error names the path.
+            ValueError: the path does not end in .npz, or is a URL.
+            OSError: the file cannot be written; the error names the path.
         """
         return saving.save(self, path)
 

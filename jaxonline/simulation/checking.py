@@ -74,7 +74,7 @@ class SimulationOptions:
     @property
     def device_kind(self) -> str:
         """Name of the hardware of the devices that play blocks, such as "cpu"."""
-        return self.mesh.devices.flat[0].device_kind if self.workers is None else self.workers.machine.kind
+        return self.mesh.devices.flat[0].device_kind if self.workers is None else self.workers.machine["device"]
 
 
 def check_options(
@@ -87,7 +87,7 @@ def check_options(
     check.instance("game", game, Game, "a Game")
     check.count("n_runs", n_runs, ge=1, le=blocks.MAX_RUNS)
     mesh = blocks.default_mesh() if mesh is None else blocks.check_mesh(mesh)
-    backend = jax.default_backend() if workers is None else workers.machine.backend
+    backend = jax.default_backend() if workers is None else workers.machine["backend"]
     width = blocks.default_width(game.specs, n_runs, backend) if block_size is None else _check_block_size(block_size)
     _check_rule(stop, runs)
     rounds, selected = record_rounds(n_rounds, record_at, spacing), check_runs(runs, n_runs)

@@ -1,21 +1,20 @@
 """Computation of blocks as tasks of Dask `distributed`, on the cores of this machine or on a running cluster.
 
-A worker plays a block on one of its devices and writes the numbers into the store. Each worker receives the jobs once,
-and then indices of blocks. If a worker fails, another worker resumes its block from the last stored state. If the
-scheduler fails, the same call resumes the study later. Failures do not change the numbers. Reference:
-https://distributed.dask.org, which explains how to start workers on Slurm (dask-jobqueue), Kubernetes and others.
+A worker plays a block on one of its devices and returns the numbers; the process that called `simulate` writes them
+into the checkpoint. If a worker fails, another worker plays its block again. If the scheduler fails, the same call
+resumes the study later. Failures do not change the numbers. Reference: https://distributed.dask.org, which explains how
+to start workers on Slurm (dask-jobqueue), Kubernetes and others.
 """
 
 import contextlib
-import dataclasses
 import functools
 import os
 import pickle
-import socket
-import sys
+import queue
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -23,71 +22,20 @@ import numpy as np
 
 from jaxonline._xla.barriers import user_code
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.errors import ArgumentError, ArgumentOSError, WaitingForWorkersWarning
+from jaxonline.parameters.optional_packages import import_package
 from jaxonline.simulation import blocks
-from jaxonline.simulation.jobs import Job, Numbers, join_blocks
-from jaxonline.simulation.metadata import versions
+from jaxonline.simulation.jobs import Job, join_blocks
 from jaxonline.simulation.progress import Reporter
 from jaxonline.simulation.runner import finished_blocks, play_blocks
 from jaxonline.simulation.segments import Matchup
-from jaxonline.simulation.waiting import FinishedTasks, wait_for_workers
-from jaxonline.store.blocks import Store
-from jaxonline.store.fingerprint import (
-    JAX_OPTIONS,
-    NUMERIC_LIBRARIES,
-    ImportedModule,
-    find_user_code,
-    package_hash,
-)
-from jaxonline.store.source_code import is_library
+from jaxonline.store.checkpoints import Numbers, Store
+from jaxonline.store.fingerprint import JAX_OPTIONS, hash_user_code, library_versions
 
-MAX_WORKER_FAILURES = 10  # workers that fail in the same block, before the block counts as the cause
-SCHEDULER_TIMEOUT = "20s"
-
-
-@dataclasses.dataclass(frozen=True)
-class Machine:
-    """Devices and libraries of a worker; only workers with equal `Machine` compute a block with the same bits."""
-
-    backend: str
-    kind: str
-    versions: dict[str, str]
-    code: str  # hash of the files of jaxonline
-
-    @classmethod
-    @functools.cache
-    def current(cls) -> "Machine":
-        """Return the devices and libraries of this process."""
-        return cls(jax.default_backend(), jax.local_devices()[0].device_kind, versions(), package_hash())
-
-    def libraries(self) -> dict[str, str]:
-        """Return the versions on which a store relies, and the hash of jaxonline; "" for unknown ones."""
-        names = {f"the version of {name}": self.versions.get(name, "") for name in NUMERIC_LIBRARIES}
-        return {**names, "the code of jaxonline": vars(self).get("code", "")}  # older workers have no hash
-
-
-def _check_libraries(machine: Machine, address: str) -> None:
-    """Raise an error if a worker has other numeric libraries than this process, which identifies the store."""
-    own, others = Machine.current().libraries(), machine.libraries()
-    for name, version in own.items():
-        if others[name] != version:
-            raise ArgumentError(
-                "cluster",
-                f"the worker at {address} must have {name} of this process, {version} (got {others[name]}); install "
-                "the same files on all workers",
-            )
-
-
-class ClusterClient(Protocol):
-    """A client of Dask `distributed`, whose class cannot be named here, since `distributed` is optional."""
-
-    def submit(self, func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Submit a task."""
-        ...
-
-    def scheduler_info(self) -> Any:
-        """Describe the scheduler and its workers."""
-        ...
+WARNING_SECONDS = 60.0  # without a worker that runs a block, until the warning
+ERROR_SECONDS = 600.0  # without a worker that runs a block, until the error
+CHECK_SECONDS = 5.0  # between two questions to the scheduler, if no block is finished
+ANSWER_SECONDS = 20.0  # time that the scheduler has for an answer
 
 
 @contextlib.contextmanager
@@ -96,175 +44,101 @@ def connect_workers(cluster: "Cluster") -> Iterator["Workers"]:
 
     Raises:
         TypeError: `cluster` is not a number, an address or a client.
-        ValueError: `distributed` is not installed, the number of workers is below 1, the workers are of more than one
-            kind, or the address is malformed.
+        ValueError: the number of workers is below 1, or the workers are of more than one kind or have other files than
+            this process.
         OSError: there is no scheduler at the address.
+        ModuleNotFoundError: `distributed` is not installed.
     """
-    try:
-        import dask
-        from distributed import Client, LocalCluster
-    except ImportError as error:
-        raise ValueError(
-            f"cluster: needs a package that is not installed ({error}); pip install 'jaxonline[cluster]'"
-        ) from None
-    if isinstance(cluster, Workers):
-        yield cluster
-    elif isinstance(cluster, Client):
-        yield Workers(cluster)
-    elif isinstance(cluster, str):
-        _check_address(cluster)
-        with _connection_errors(cluster):
-            client = Client(cluster, timeout=SCHEDULER_TIMEOUT, set_as_default=False)
-        with client:
-            yield Workers(client)
-    else:
-        n_workers = check.count("cluster", cluster)
-        with (
-            dask.config.set({"distributed.scheduler.allowed-failures": MAX_WORKER_FAILURES}),
-            LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address="127.0.0.1:0") as local,  # type: ignore[arg-type]
-            Client(local, set_as_default=False) as client,
-        ):
-            wait_for_workers(client, n_workers)
-            client.run(_share_cores, n_workers)
-            yield Workers(client)
+    distributed = import_package("distributed", "cluster")
+    with contextlib.ExitStack() as stack:
+        if isinstance(cluster, str):
+            try:
+                cluster = stack.enter_context(distributed.Client(cluster, timeout=ANSWER_SECONDS, set_as_default=False))
+            except (OSError, ValueError) as error:
+                expected = f"must be the address of a scheduler, such as tcp://host:8786 (got {cluster!r}); {error}"
+                raise ArgumentOSError("cluster", expected) from error
+        elif not isinstance(cluster, distributed.Client | Workers):
+            n_workers = check.count("cluster", cluster)
+            options = {"n_workers": n_workers, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
+            cluster = stack.enter_context(distributed.Client(**options, set_as_default=False))
+            cluster.wait_for_workers(n_workers)
+            cluster.run(_share_cores, n_workers)
+        yield cluster if isinstance(cluster, Workers) else Workers(cluster)
 
 
 def _share_cores(n_workers: int, dask_worker: Any) -> None:
     """Bind a local worker to its share of the cores, because workers that share cores slow each other down."""
     if hasattr(os, "sched_setaffinity"):
         cores = sorted(os.sched_getaffinity(0))
-        own = cores[int(dask_worker.name) % len(cores) :: n_workers]
-        os.sched_setaffinity(0, own)
+        os.sched_setaffinity(0, cores[int(dask_worker.name) % len(cores) :: n_workers])
+
+
+def describe_machine() -> dict[str, str]:
+    """Return devices, libraries and a hash of jaxonline: only processes with equal ones compute the same bits."""
+    return {"backend": jax.default_backend(), "device": jax.local_devices()[0].device_kind, **library_versions()}
 
 
 class Workers:
-    """The `n_workers` workers of a client of `distributed`; ValueError unless all workers have the same `machine`."""
+    """The workers of a client of `distributed`, which all have the same `machine` (`describe_machine`).
+
+    Raises ValueError if the workers differ from each other, or have other libraries than this process, which
+    identifies the study.
+    """
 
     def __init__(self, client: Any):
-        self._client = client
-        machines: dict[str, Machine] = {}
-        while not machines:
-            wait_for_workers(client, 1)
-            answers = client.run(Machine.current, on_error="return")
-            machines = {address: answer for address, answer in answers.items() if isinstance(answer, Machine)}
-            errors = [answer for answer in answers.values() if not isinstance(answer, Machine | OSError)]
-            if errors and not machines:  # an OSError: the worker has just failed
-                raise ArgumentError("cluster", f"must have workers that can import jaxonline (got {errors[0]!r})")
+        self.client = client
+        _wait(client, lambda: client.wait_for_workers(1, timeout=CHECK_SECONDS))
+        client.get_versions(check=True)
+        machines = client.run(describe_machine)
+        self.n_workers, self.machine = len(machines), next(iter(machines.values()))
         for address, machine in machines.items():
-            _check_libraries(machine, address)
-        (address, self.machine), *others = machines.items()
-        self.n_workers = len(machines)
-        for other, machine in others:
-            if machine != self.machine:
-                raise ArgumentError(
-                    "cluster",
-                    f"must have workers of one kind (got {self.machine} at {address} and {machine} at {other})",
-                )
+            _check_machine(f"the worker at {address}", machine, self.machine | library_versions())
 
-    def play(
-        self, jobs: Sequence[Job], reporter: Reporter, store: Store, hold: bool = True
-    ) -> list[Numbers | None]:  # fmt: skip
-        """Play those blocks of the jobs that are not finished in the store.
+    def play(self, jobs: Sequence[Job], reporter: Reporter, store: Store | None) -> list[Numbers]:
+        """Play those blocks of the jobs that are not finished in the store; return the numbers of each job.
 
-        Returns the numbers of each job, or None if `hold` is False and the numbers stay in the store. Raises
-        ConnectionError if the scheduler fails, or workers fail again and again in the same block, and TimeoutError if
-        no worker runs a block for a long time; an error in a worker is raised here too.
+        Raises ConnectionError if the scheduler fails, or workers fail again and again in the same block, and
+        TimeoutError if no worker runs a block for a long time; an error in a worker is raised here too.
         """
-        finished = [_finished_blocks(job, store, hold) for job in jobs]
-        missing = [
-            [block for block in job.plan.blocks if block not in arrays]
-            for job, arrays in zip(jobs, finished, strict=True)
-        ]
-        for job, arrays in zip(jobs, finished, strict=True):
-            reporter.skip(job.plan._replace(blocks=list(arrays)).n_steps())
-        tasks: dict[Any, tuple[Job, int]] = {}
-        try:
-            with _scheduler_errors():
-                for job, block_indices in zip(jobs, missing, strict=True):
-                    tasks |= self._submit(job, block_indices, store)
-                self._collect(tasks, reporter, store)
-        finally:
-            with contextlib.suppress(Exception):  # the scheduler may have failed
-                self._client.cancel(list(tasks), force=True)
-        for job, arrays, block_indices in zip(jobs, finished, missing, strict=True):
-            arrays |= _finished_blocks(job, store, hold, block_indices)
-        return [
-            join_blocks([arrays[block] for block in job.plan.blocks]) if hold else None
-            for job, arrays in zip(jobs, finished, strict=True)
-        ]
-
-    def _collect(self, tasks: dict[Any, tuple[Job, int]], reporter: Reporter, store: Store) -> None:
-        """Wait for the tasks and remove each finished task, so that the scheduler does not repeat it.
-
-        A block in which workers failed too often is submitted again if its saved round has grown since the last time.
-        """
-        from distributed import KilledWorker
-
-        finished, saved_rounds = FinishedTasks(self._client), dict[tuple[str, int], int]()
-        for task in tasks:
-            finished.add(task)
-        while tasks:
-            task = finished.next()
-            job, block = tasks[task]
+        played, tasks = [finished_blocks(job, store) for job in jobs], dict[Any, tuple[int, int]]()
+        done: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        with _explained_failures():
             try:
-                task.result()
-            except KilledWorker as error:
-                name, rounds = (job.rows.name, block), store.saved_round(job.rows, block)
-                if rounds <= saved_rounds.get(name, 0):
-                    raise ConnectionError(
-                        f"cluster: workers failed too often in {job.block_label([block])}, without progress; they may "
-                        f"lack memory, or run for less time than the {store.every:g} s between two saved states "
-                        "(Checkpoint(every=...)); the same call resumes the study"
-                    ) from error
-                saved_rounds[name] = rounds
-                again = self._submit(job, [block], store)
-                tasks |= again
-                for new in again:
-                    finished.add(new)
-            else:
-                for _ in job.plan.segments():
-                    reporter.advance(job.block_label([block]))
-            del tasks[task]
-            task.release()
+                for i, job in enumerate(jobs):
+                    reporter.skip(job.plan._replace(blocks=list(played[i])).n_steps())
+                    tasks |= self._submit(i, job, sorted(set(job.plan.blocks) - set(played[i])))
+                for task in tasks:
+                    task.add_done_callback(done.put)
+                while tasks:
+                    task = _wait(self.client, lambda: done.get(timeout=CHECK_SECONDS))
+                    i, block = tasks[task]
+                    played[i][block] = task.result()
+                    if store is not None:
+                        store.write_block(jobs[i].rows, block, played[i][block])
+                    for _ in jobs[i].plan.segments():
+                        reporter.advance(jobs[i].block_label([block]))
+                    del tasks[task]
+                    task.release()
+            finally:
+                with contextlib.suppress(Exception):  # the scheduler may have failed
+                    self.client.cancel(list(tasks), force=True)
+        return [join_blocks([own[block] for block in job.plan.blocks]) for job, own in zip(jobs, played, strict=True)]
 
-    def tasks_per_second(self, n: int) -> float:
-        """Measure how many of n empty tasks the scheduler completes per second."""
-        began = time.perf_counter()
-        self._client.gather([self._client.submit(int, i, pure=False) for i in range(n)])
-        return n / (time.perf_counter() - began)
+    def _submit(self, index: int, job: Job, block_indices: Sequence[int]) -> dict[Any, tuple[int, int]]:
+        """Submit one task for each block of the job with this index; return index and block of each task."""
+        import cloudpickle
 
-    def _submit(self, job: Job, block_indices: Sequence[int], store: Store) -> dict[Any, tuple[Job, int]]:
-        """Submit one task per block to the cluster."""
         if not block_indices:
             return {}
+        matchup = jax.device_get(job.matchup)
+        code = hash_user_code({"": matchup}, strict=False)
         # a task instead of data: `distributed` repeats it when the last worker that holds its result fails
-        sent = self._client.submit(tuple, (job.matchup.code, _pickle_matchup(job.matchup)), pure=False)
+        sent = self.client.submit(tuple, (code, cloudpickle.dumps(matchup)), pure=False)
         key = str(jax.random.key_impl(job.plan.key)), np.asarray(jax.random.key_data(job.plan.key))
-        imports = [(module, module.hash()) for module in find_user_code({"": job.matchup}, strict=False).imports]
         bare = job._replace(matchup=None, plan=job.plan._replace(key=key, mesh=None))  # type: ignore[arg-type]
-        settings = {name: getattr(jax.config, name) for name in JAX_OPTIONS}
-        play = functools.partial(_play_block, store.reopener(), self.machine, settings, imports, bare)
-        return {self._client.submit(play, sent, block, pure=False): (job, block) for block in block_indices}
-
-
-def _finished_blocks(job: Job, store: Store, hold: bool, block_indices: Sequence[int] | None = None) -> dict[int, Any]:
-    """Return the finished blocks of a job, with their numbers if `hold` is True."""
-    return {block: numbers if hold else None for block, numbers in finished_blocks(job, store, block_indices)}
-
-
-def _pickle_matchup(matchup: Matchup) -> bytes:
-    """Pickle a matchup together with the code of the user's own modules, which workers may not have."""
-    import cloudpickle
-
-    roots = {name.partition(".")[0] for name in sys.modules} - {"__main__"}
-    own = [sys.modules[root] for root in roots if not is_library(root)]
-    for module in own:
-        cloudpickle.register_pickle_by_value(module)
-    try:
-        return cloudpickle.dumps(jax.device_get(matchup))
-    finally:
-        for module in own:
-            cloudpickle.unregister_pickle_by_value(module)
+        settings = tuple(getattr(jax.config, name) for name in JAX_OPTIONS)
+        play = functools.partial(_play_block, self.machine, settings, bare)
+        return {self.client.submit(play, sent, block, pure=False): (index, block) for block in block_indices}
 
 
 @functools.lru_cache(maxsize=1)
@@ -276,85 +150,65 @@ def _loader(code: str) -> Callable[[bytes], Matchup]:
     return functools.lru_cache(maxsize=32)(pickle.loads)
 
 
-def _check_modules(imports: Sequence[tuple[ImportedModule, str]]) -> None:
-    """Raise an error if this worker imports other modules of the user than the process that started the study."""
-    for module, expected in imports:
-        try:
-            found = module.hash()
-        except ImportError as error:
-            found = str(error)
-        if found != expected:
-            raise ArgumentError(
-                "cluster",
-                f"workers must have the user's module {module.module} of the process that starts the study (got other "
-                f"code or values at {socket.gethostname()}: {found}); install the same files, or import the module "
-                "outside of functions, which sends it to the workers",
-            )
-
-
-def _play_block(
-    join: Callable[[], Store], machine: Machine, settings: dict[str, Any],
-    imports: Sequence[tuple[ImportedModule, str]], job: Job,
-    content: tuple[str, bytes], block: int,
-) -> None:  # fmt: skip
-    """Play one block on a worker and write it into the store."""
-    own_machine = Machine.current()
-    if own_machine != machine:
-        raise ArgumentError("cluster", f"must have workers of one kind (got {machine} and {own_machine})")
-    _check_modules(imports)
-    impl, data = job.plan.key  # type: ignore[misc]
-    with (
-        jax.enable_x64(settings["jax_enable_x64"]),
-        jax.default_matmul_precision(settings["jax_default_matmul_precision"]),
-        jax.threefry_partitionable(settings["jax_threefry_partitionable"]),
-        join() as store,
-    ):
-        stored = store.blocks.read(job.rows, block)
-        if stored is not None and stored.rounds == job.plan.n_rounds:  # by a worker that failed before it could answer
-            return
-        code, pickled = content
-        matchup = _loader(code)(pickled)
+def _play_block(machine: dict[str, str], settings: Any, job: Job, content: tuple[str, bytes], block: int) -> Numbers:
+    """Play one block on a worker."""
+    _check_machine("a worker", describe_machine(), machine)
+    (code, pickled), (impl, data) = content, job.plan.key  # type: ignore[misc]
+    matchup = _loader(code)(pickled)
+    if hash_user_code({"": matchup}, strict=False) != code:
+        raise ArgumentError("cluster", "workers must have your modules with the code of this process; copy them to all")
+    x64, precision, partitionable = settings
+    with jax.enable_x64(x64), jax.default_matmul_precision(precision), jax.threefry_partitionable(partitionable):
         key = jax.random.wrap_key_data(jnp.asarray(data), impl=impl)
         plan = job.plan._replace(key=key, mesh=blocks.default_mesh(jax.local_devices()[:1]), blocks=[block])
+        job = job._replace(matchup=matchup, plan=plan)
         with user_code(code):
-            for _ in play_blocks(job._replace(matchup=matchup, plan=plan), [block], Reporter(False, 0), store):
-                pass
+            return dict(play_blocks(job, [block], Reporter(False, 0), store=None))[block]
+
+
+def _check_machine(worker: str, machine: dict[str, str], wanted: dict[str, str]) -> None:
+    for name, value in wanted.items():
+        if machine[name] != value:
+            advice = "all workers need devices of one kind, and the files of this process"
+            raise ArgumentError("cluster", f"{worker} must have {name} {value} (got {machine[name]}); {advice}")
 
 
 @contextlib.contextmanager
-def _connection_errors(address: str) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, TimeoutError) as error:
-        raise ConnectionError(f"cluster: there is no scheduler at {address} ({error})") from error
-
-
-def _check_address(address: str) -> None:
-    """Check the address of a scheduler before a client tries to connect and waits."""
-    from distributed.comm.addressing import parse_address, parse_host_port
-
-    try:
-        scheme, location = parse_address(address)
-        if scheme in ("tcp", "tls", "ws", "wss"):
-            parse_host_port(location)
-    except ValueError as error:
-        raise ArgumentError(
-            "cluster", f"must be an address such as tcp://host:8786 (got {address!r}); {error}"
-        ) from None
-
-
-@contextlib.contextmanager
-def _scheduler_errors() -> Iterator[None]:
-    """Context manager: convert the errors of a failed scheduler to a ConnectionError that explains them."""
+def _explained_failures() -> Iterator[None]:
+    """Context manager: convert the errors of failed workers and schedulers to a ConnectionError."""
+    from distributed import KilledWorker
     from distributed.client import FutureCancelledError
     from distributed.comm import CommClosedError
 
     try:
         yield
-    except (FutureCancelledError, CommClosedError) as error:
+    except (FutureCancelledError, CommClosedError, KilledWorker) as error:
         raise ConnectionError(
-            "cluster: the scheduler failed; finished blocks are in the checkpoint, repeat the call to resume"
+            f"cluster: the scheduler failed, or workers failed too often in one block ({error}); finished blocks are "
+            "in the checkpoint, if there is one; the same call resumes the study"
         ) from error
 
 
-Cluster: TypeAlias = int | str | ClusterClient | Workers  # the argument `cluster` of `simulate`
+def _wait(client: Any, ask: Callable[[], Any]) -> Any:
+    """Ask until there is an answer; warn, and then raise TimeoutError, if no worker runs a block for long."""
+    since, has_warned = time.monotonic(), False
+    while True:
+        with contextlib.suppress(queue.Empty, TimeoutError):
+            return ask()
+        workers, seconds = [], time.monotonic() - since
+        with contextlib.suppress(OSError):  # the scheduler does not answer
+            identity = client.sync(client.scheduler.identity, callback_timeout=ANSWER_SECONDS)
+            workers = list(identity["workers"].values())
+        n_paused = sum(worker["status"] == "paused" for worker in workers)
+        counts = f"workers: {len(workers)}; paused, with almost full memory: {n_paused}"
+        text = f"cluster: no worker of {client.scheduler.address} runs a block for {seconds:.0f} s ({counts})"
+        if any(worker["metrics"].get("task_counts", {}).get("executing") for worker in workers):
+            since, has_warned = time.monotonic(), False
+        elif seconds >= ERROR_SECONDS:
+            raise TimeoutError(f"{text}; start workers and repeat the call, which resumes a study with a checkpoint")
+        elif seconds >= WARNING_SECONDS and not has_warned:
+            has_warned = True
+            warnings.warn(f"{text}; an error follows after {ERROR_SECONDS:g} s", WaitingForWorkersWarning, stacklevel=4)
+
+
+Cluster: TypeAlias = int | str | Any  # number of processes, address of a scheduler, or client of `distributed`

@@ -1,7 +1,5 @@
 """Makes the result of a study from the numbers of its jobs."""
 
-from typing import Any
-
 import numpy as np
 
 from jaxonline.results import Result
@@ -9,20 +7,12 @@ from jaxonline.simulation.checking import SimulationOptions
 from jaxonline.simulation.execution import ComputedStudy
 from jaxonline.simulation.overflow import warn_of_divergence, warn_of_overflow
 from jaxonline.simulation.planning import StudyPlan
-from jaxonline.store.layout import COMPARATOR_LOSS
-from jaxonline.store.lazy_arrays import finished_rounds, study_arrays
+from jaxonline.store.checkpoints import COMPARATOR_LOSS
 
 
 def collect_result(options: SimulationOptions, study: StudyPlan, computed: ComputedStudy) -> Result:
-    """Make the result of the requested runs at the requested rounds, or at all recorded rounds if some are missing."""
-    rounds, recorded = computed.rounds, slice(None)
-    if set(options.rounds) < set(rounds):
-        rounds, recorded = options.rounds, np.flatnonzero(np.isin(rounds, options.rounds))
-    if computed.stored is not None:
-        positions = np.arange(len(computed.rounds))[recorded]
-        numbers = study_arrays(computed.stored, finished_rounds(computed.stored, read=False), options.runs, positions)
-    else:
-        numbers = _in_memory(options, computed, recorded)
+    """Make the result of the requested runs."""
+    rounds, numbers = options.rounds, _numbers_of_runs(options, computed)
     result = Result(
         learners=tuple(options.members), runs=options.runs, rounds=rounds,
         comparator_loss=numbers.pop(COMPARATOR_LOSS, None),
@@ -38,7 +28,7 @@ def collect_result(options: SimulationOptions, study: StudyPlan, computed: Compu
     return result
 
 
-def _in_memory(options: SimulationOptions, computed: ComputedStudy, recorded: Any) -> dict[str, np.ndarray]:
+def _numbers_of_runs(options: SimulationOptions, computed: ComputedStudy) -> dict[str, np.ndarray]:
     """Return arrays [L, R, G, ...] of all learners: jobs are concatenated along L, and shared arrays are broadcast."""
     runs, width = options.runs, options.width
     positions = np.searchsorted(options.blocks, runs // width) * width + runs % width
@@ -46,13 +36,12 @@ def _in_memory(options: SimulationOptions, computed: ComputedStudy, recorded: An
         positions = slice(positions[0], positions[-1] + 1)  # a slice copies nothing
 
     def select(array: np.ndarray) -> np.ndarray:
-        array = array if array.shape[1] == 1 else array[:, positions]  # 1: one run, or equal in all runs
-        return array if array.ndim < 3 else array[:, :, recorded]
+        return array if array.shape[1] == 1 else array[:, positions]  # 1: one run, or equal in all runs
 
     names = dict.fromkeys(name for job in computed.jobs for name in job)
     # arrays are removed from the jobs one by one, so that they are not in memory twice
     numbers = {name: _join_learners([select(job.pop(name)) for job in computed.jobs if name in job]) for name in names}
-    numbers |= {name: array[None][:, :, recorded] for name, array in computed.solved.items()}
+    numbers |= {name: array[None] for name, array in computed.solved.items()}
     if COMPARATOR_LOSS in numbers:
         numbers[COMPARATOR_LOSS] = np.broadcast_to(numbers[COMPARATOR_LOSS], numbers["cumulative_loss"].shape)
     return numbers

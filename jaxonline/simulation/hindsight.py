@@ -1,7 +1,6 @@
 """Comparators that need the whole history of a run, because sums over rounds do not suffice."""
 
 from collections.abc import Iterator, Sequence
-from copy import copy
 
 import jax
 import jax.numpy as jnp
@@ -16,8 +15,7 @@ from jaxonline.parameters.types import PyTree
 from jaxonline.simulation.jobs import Plan
 from jaxonline.simulation.progress import Reporter
 from jaxonline.simulation.segments import Matchup, begin, collect, keys_of_runs
-from jaxonline.store.blocks import Store
-from jaxonline.store.layout import AXES, COMPARATOR_LOSS, FinishedBlock, JobArrays
+from jaxonline.store.checkpoints import AXES, COMPARATOR_LOSS, JobArrays, Store
 
 MAX_HISTORY_BYTES = 1 << 28  # of histories on the host at a time
 ROUNDS_PER_CALL = 256  # rounds collected at a time, at most: one program for all long horizons
@@ -54,27 +52,19 @@ class Hindsight:
         """Number of runs for which the best predictor is computed."""
         return len(set(self._runs))
 
-    def with_rounds(self, rounds: Sequence[int]) -> "Hindsight":
-        """Return a copy with other recorded rounds."""
-        solver = copy(self)
-        solver._plan = self._plan.with_rounds(rounds)
-        return solver
-
     def best_losses(self, reporter: Reporter, store: Store | None) -> Float[np.ndarray, "R G"]:
         """Return the best predictor's losses in each requested run; a single row if all runs are equal."""
         runs, best = dict.fromkeys(self._runs), dict[int, np.ndarray]()
         if store is not None:
-            for run in store.blocks.finished(self.rows).intersection(runs):
-                stored = store.blocks.read(self.rows, run)
-                if stored is not None and stored.rounds == self._plan.n_rounds:
-                    best[run] = stored.arrays[COMPARATOR_LOSS][0, 0]
+            for run in runs:
+                stored = store.read_block(self.rows, run)
+                if stored is not None:
+                    best[run] = stored[COMPARATOR_LOSS][0, 0]
         reporter.skip(len(best))
         for run, X, y in self._iterate_histories([run for run in runs if run not in best]):
             best[run] = _best_losses(self.comparator, X, y, self._plan.rounds)
             if store is not None:
-                store.blocks.write(
-                    self.rows, run, FinishedBlock(self._plan.n_rounds, {COMPARATOR_LOSS: best[run][None, None]})
-                )
+                store.write_block(self.rows, run, {COMPARATOR_LOSS: best[run][None, None]})
             reporter.advance("best in hindsight")
         return np.stack([best[run] for run in self._runs])
 

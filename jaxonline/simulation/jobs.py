@@ -1,7 +1,7 @@
 """Jobs of a study, and plans that divide a job into blocks of runs and segments of rounds."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
@@ -9,7 +9,7 @@ from jax.sharding import Mesh
 
 from jaxonline.simulation import blocks
 from jaxonline.simulation.segments import BlockPrograms, Matchup
-from jaxonline.store.layout import JobArrays
+from jaxonline.store.checkpoints import JobArrays, Numbers
 
 
 class Plan(NamedTuple):
@@ -38,10 +38,6 @@ class Plan(NamedTuple):
                 yield t, min(t + longest, recorded)
             before = recorded
 
-    def with_rounds(self, rounds: Sequence[int]) -> "Plan":
-        """Return the plan with other recorded rounds."""
-        return self._replace(rounds=np.asarray(rounds))
-
     def single_device(self) -> "Plan":
         """Return the plan for the first device only."""
         return self._replace(mesh=blocks.default_mesh([self.mesh.devices.flat[0]]))
@@ -60,19 +56,12 @@ class Job(NamedTuple):
     plan: Plan
     programs: BlockPrograms | None = None
 
-    def with_rounds(self, rounds: Sequence[int]) -> "Job":
-        """Return the job with other recorded rounds."""
-        return self._replace(plan=self.plan.with_rounds(rounds))
-
     def block_label(self, block_indices: Sequence[int]) -> str:
         """Return a progress label such as "EXP3, blocks 3-4 of 7"; only the name for a job with one block."""
         n = len(self.plan.blocks)
         first, last = (self.plan.blocks.index(block) + 1 for block in (block_indices[0], block_indices[-1]))
         numbers = f"block {first}" if first == last else f"blocks {first}-{last}"
         return self.name if n == 1 else f"{self.name}, {numbers} of {n:,}"
-
-
-Numbers = dict[str, Any]  # arrays of a job by the names of its outputs
 
 
 def join_blocks(block_numbers: Sequence[Numbers]) -> Numbers:

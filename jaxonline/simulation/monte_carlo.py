@@ -13,7 +13,6 @@ from jax.sharding import Mesh
 from jaxonline._xla.barriers import user_code
 from jaxonline.game import Game
 from jaxonline.game.roles import Comparator, HindsightComparator, Measure
-from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results import Result
 from jaxonline.simulation import blocks
 from jaxonline.simulation.checking import SimulationOptions, check_options
@@ -26,8 +25,8 @@ from jaxonline.simulation.progress import Progress
 from jaxonline.simulation.recording import RecordedRounds, RunIndices, Spacing
 from jaxonline.simulation.stopping_rules import Precision, UntilDecided, until_decided, until_precise
 from jaxonline.simulation.sweeps import LearnerEntries
-from jaxonline.store.blocks import update_attributes
-from jaxonline.store.checkpoints import Checkpoint
+from jaxonline.store.checkpoints import Checkpoint, update_meta
+from jaxonline.store.fingerprint import hash_user_code
 
 
 def simulate(
@@ -87,20 +86,18 @@ def simulate(
         progress: True for a progress bar, or a function (done, total, what). The function is called after recorded
             rounds, and more often if these are far apart. Several threads may call it, one at a time.
         checkpoint: a store (a path, or a `Checkpoint`, which can also name a version of the study). An interrupted
-            study resumes from its store, also with more runs or rounds. Numbers of more than 64 MB are read from the
-            store on demand.
-        cluster: workers of Dask `distributed` (extra `cluster`) that compute the blocks and write them into the
-            checkpoint: a number of local processes, the address of a scheduler, or a client. A script that starts
-            processes needs `if __name__ == "__main__":`. By default, this process computes the blocks on the devices of
-            `mesh`.
+            study resumes from its store, also with more runs.
+        cluster: workers of Dask `distributed` (extra `cluster`) that compute the blocks: a number of local processes,
+            the address of a scheduler, or a client. This process writes the checkpoint. A script that starts processes
+            needs `if __name__ == "__main__":`. By default, this process computes the blocks on the devices of `mesh`.
 
     Returns:
-        A `Result`. A study that is extended to more rounds keeps the rounds that were recorded at the shorter horizon.
+        A `Result`.
 
     Raises:
         ValueError: a size below 1, a block that does not fit into memory, unknown or repeated runs, a mesh with other
             axes, a checkpoint of a different study, a comparator for another loss, or a comparator with `best_losses`
-            for an adaptive environment; a cluster has no checkpoint, or workers of more than one kind; a learner can
+            for an adaptive environment; a cluster has workers of more than one kind, or with other files; a learner can
             stop, and the comparator has `best_losses`.
         TypeError: a learner, comparator or measure lacks methods, the feedback does not answer the learner's queries,
             the learner, loss or comparator cannot use the instances and outcomes, or the checkpoint cannot identify
@@ -111,7 +108,7 @@ def simulate(
 
     Warns:
         SettingsWarning: a learner is made for a loss that differs from the loss of the game.
-        UnfinishedStudyWarning: no worker of the cluster runs a block for 30 seconds.
+        UnfinishedStudyWarning: no worker of the cluster runs a block for a minute.
         PrecisionWarning: the precision was not reached, or some pairs of learners are undecided after `n_runs`.
         SkewedRunsWarning: the precision was reached, but the limits of losses are unknown, so that rare large losses
             may be missing.
@@ -129,10 +126,6 @@ def simulate(
         >>> result.table()[0]["queries_per_round"]
         2.0
     """
-    if cluster is not None and checkpoint is None:
-        raise ArgumentError(
-            "checkpoint", "must be given with a cluster (got None), as the workers write their blocks to it"
-        )
     with contextlib.nullcontext() if cluster is None else connect_workers(cluster) as workers:
         options = check_options(
             game, learners, workers, n_runs=n_runs, n_rounds=n_rounds, key=key, comparator=comparator,
@@ -145,7 +138,10 @@ def simulate(
 def _compute(options: SimulationOptions, attributes: Mapping[str, Any] = {}) -> Result:
     """Compute a study with a given number of runs; `attributes` are stored in the checkpoint too."""
     decisive = {name: getattr(options, name) for name in ("game", "learners", "comparator", "measures")}
-    code = "" if options.checkpoint is None else options.checkpoint.refresh_code(decisive)
+    if options.checkpoint is not None:
+        code = options.checkpoint.refresh_code(decisive)
+    else:
+        code = "" if options.workers is None else hash_user_code(decisive, strict=False)
     with user_code(code):
         study = plan_study(options)
         return collect_result(options, study, run_study(options, study, attributes))
@@ -176,5 +172,5 @@ def _compute_until(options: SimulationOptions, rule: Precision | UntilDecided) -
         result = until_decided(play_more, rule, options.n_runs, width, step, interval, all_runs_are_equal)
         outcome = {"decisions": result.meta["decisions"]}
     if options.checkpoint is not None:
-        update_attributes(options.checkpoint.folder, outcome | {"interval": interval.to_json()})
+        update_meta(options.checkpoint.folder, outcome | {"interval": interval.to_json()})
     return result

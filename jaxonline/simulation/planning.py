@@ -1,6 +1,6 @@
 """Plan of a study: its jobs, and the metadata of its store and of its result."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -17,9 +17,9 @@ from jaxonline.simulation.jobs import Job, Plan
 from jaxonline.simulation.metadata import describe_study
 from jaxonline.simulation.overflow import overflow_probabilities
 from jaxonline.simulation.segments import Matchup, can_stop
-from jaxonline.simulation.study_inputs import layout_of, outputs_of, study_inputs
+from jaxonline.simulation.study_inputs import outputs_of, study_inputs
 from jaxonline.simulation.sweeps import Team
-from jaxonline.store.layout import AXES, COMPARATOR_LOSS, JobArrays, StoreLayout
+from jaxonline.store.checkpoints import AXES, COMPARATOR_LOSS, JobArrays, StoreLayout
 
 
 class StudyPlan(NamedTuple):
@@ -30,11 +30,6 @@ class StudyPlan(NamedTuple):
     inputs: dict[str, Any]  # everything that decides the numbers, by name
     layout: StoreLayout  # arrays of the store
     meta: dict[str, Any]  # metadata of the result
-
-    def with_rounds(self, rounds: Sequence[int]) -> "StudyPlan":
-        """Return the plan with other recorded rounds."""
-        hindsight = self.hindsight and self.hindsight.with_rounds(rounds)
-        return self._replace(jobs=tuple(job.with_rounds(rounds) for job in self.jobs), hindsight=hindsight)
 
     def n_steps(self) -> int:
         """Return the number of steps that the progress report counts."""
@@ -64,8 +59,8 @@ def plan_study(options: SimulationOptions) -> StudyPlan:
         game=[matchup.game for matchup in matchups], measures=options.measures,
         comparator=([matchup.comparator for matchup in matchups], hindsight and hindsight.comparator),
     )  # fmt: skip
-    rows = [job.rows for job in (*jobs, *shared, hindsight) if job]
-    layout = layout_of(teams, options.measures, rows, plan, int(options.runs.max()) + 1)
+    rows = tuple(job.rows for job in (*jobs, *shared, hindsight) if job)
+    layout = StoreLayout(tuple(options.members), int(options.runs.max()) + 1, tuple(plan.rounds.tolist()), rows)
     return StudyPlan((*shared, *jobs), hindsight, inputs, layout, _meta_of(options))
 
 

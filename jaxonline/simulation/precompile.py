@@ -15,7 +15,7 @@ from jaxonline._xla.threads import bind_context, share_cores
 from jaxonline.simulation import blocks
 from jaxonline.simulation.jobs import Job
 from jaxonline.simulation.segments import BlockPrograms, traced_programs
-from jaxonline.store.blocks import Store
+from jaxonline.store.checkpoints import Store
 
 _compiled_kinds: set[int] = set()  # hashes of jobs whose programs are compiled
 
@@ -53,7 +53,7 @@ def _program_hash(job: Job) -> int:
 
 
 def _is_finished(job: Job, store: Store | None) -> bool:
-    return store is not None and store.blocks.finished(job.rows).issuperset(job.plan.blocks)
+    return store is not None and store.finished(job.rows).issuperset(job.plan.blocks)
 
 
 def _start_compiling(job: Job, pool: ThreadPoolExecutor) -> Callable[[], BlockPrograms]:

@@ -2,19 +2,15 @@
 
 import time
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
 
-from jaxonline.simulation.jobs import Numbers
 from jaxonline.simulation.segments import Carry
-from jaxonline.store.blocks import Store
-from jaxonline.store.key_arrays import leaf_like, plain_leaf
-from jaxonline.store.layout import JobArrays
-from jaxonline.store.zarr_format import encode_name
+from jaxonline.store.checkpoints import JobArrays, Numbers, Store
 
-RECORDED_PREFIX = "recorded/"  # of the names of recorded numbers in a stored state
+ROUND = "round"  # names of arrays in a saved state: ROUND, "leaf 0", "leaf 1", ..., "0 cumulative_loss", ...
 
 
 class Position(NamedTuple):
@@ -42,20 +38,18 @@ class InProgress:
         """Return the stored position if all blocks are stored at the same round; `carry` gives shapes and dtypes."""
         stored = [self._store.load_state(self._rows, block) for block in self._blocks[: self._real]]
         states = [state for state in stored if state is not None]
-        if len(states) < len(stored) or len({rounds for rounds, _ in states}) != 1:
+        if len(states) < len(stored) or len({int(state[ROUND]) for state in states}) != 1:
             return None
-        arrays = [by_name for _, by_name in states]
-        arrays += [arrays[-1]] * (len(self._blocks) - self._real)
-        stacked = {name: np.stack([by_name[name] for by_name in arrays]) for name in arrays[0]}
-        restored = jax.tree_util.tree_map_with_path(
-            lambda path, leaf: leaf_like(leaf, stacked[_name_of(path)]), carry
-        )  # fmt: skip
+        states += [states[-1]] * (len(self._blocks) - self._real)
+        stacked = {name: np.stack([state[name] for state in states]) for name in states[0]}
+        leaves, structure = jax.tree.flatten(carry)
+        restored = [leaf_like(leaf, stacked.pop(f"leaf {i}")) for i, leaf in enumerate(leaves)]
+        round_ = int(stacked.pop(ROUND)[0])
         read: dict[str, Numbers] = {}
-        for name in stacked:
-            if name.startswith(RECORDED_PREFIX):
-                number, _, output = name.removeprefix(RECORDED_PREFIX).partition("/")
-                read.setdefault(number, {})[output] = stacked[name]
-        return Position(states[0][0], restored, list(read.values()))
+        for name, numbers in stacked.items():
+            position, _, output = name.partition(" ")
+            read.setdefault(position, {})[output] = numbers
+        return Position(round_, jax.tree.unflatten(structure, restored), list(read.values()))
 
     def is_due(self) -> bool:
         """Return whether it is time to save the states; the clock starts at the first call."""
@@ -66,31 +60,28 @@ class InProgress:
     def save(self, position: Position) -> None:
         """Save the states of the blocks; if saving takes long, the next save is due later."""
         start = time.monotonic()
-        leaves = jax.tree_util.tree_leaves_with_path(jax.device_get(jax.tree.map(plain_leaf, position.carry)))
-        numbers = {_name_of(path): np.asarray(leaf) for path, leaf in leaves}
-        numbers |= {
-            f"{RECORDED_PREFIX}{i}/{name}": array
-            for i, read in enumerate(position.read)
-            for name, array in read.items()
-        }
+        leaves = jax.device_get(jax.tree.leaves(jax.tree.map(plain_leaf, position.carry)))
+        numbers = {f"leaf {i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
+        numbers |= {f"{i} {name}": array for i, read in enumerate(position.read) for name, array in read.items()}
         for device, block in enumerate(self._blocks[: self._real]):
             arrays = {name: array[device] for name, array in numbers.items()}
-            self._store.save_state(self._rows, block, position.round, arrays)
+            self._store.save_state(self._rows, block, {ROUND: np.array(position.round), **arrays})
         self._since = time.monotonic()
         self._wait = max(self.every, min(10 * (self._since - start), 10 * self.every))
 
-    def finish(self, position: Position) -> None:
-        """Remove the states of finished blocks; if the store keeps states for more rounds, save the last states."""
-        if self._store.keep_states:
-            self.save(position._replace(read=[]))
-            return
-        for block in self._blocks[: self._real]:
-            self._store.delete_state(self._rows, block)
+
+def plain_leaf(leaf: jax.Array) -> jax.Array:
+    """Return a leaf unchanged, or the key data of a leaf that is a JAX key."""
+    return jax.random.key_data(leaf) if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key) else leaf
 
 
-def _name_of(path: Any) -> str:
-    """Return the name of a leaf of a carry from its path in the pytree, such as "states/learner/w"."""
-    return "/".join(encode_name(jax.tree_util.keystr((key,), simple=True)) for key in path)
+def leaf_like(leaf: jax.Array, numbers: np.ndarray) -> jax.Array:
+    """Convert numbers from a file to an array (or JAX key) with the type and devices of `leaf`."""
+    target = plain_leaf(leaf)
+    if numbers.dtype.kind == "V":  # a dtype unknown to NumPy (bfloat16)
+        numbers = numbers.view(target.dtype)
+    array = jax.device_put(numbers, target.sharding)
+    return array if target is leaf else jax.random.wrap_key_data(array, impl=jax.random.key_impl(leaf))
 
 
 class Pace:

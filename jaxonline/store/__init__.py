@@ -1,1 +1,1 @@
-"""Storage of studies on disk: file systems, arrays, blocks, checkpoints, and fingerprints of inputs."""
+"""Storage of studies on disk: files, checkpoints, and fingerprints of the inputs that decide the numbers."""

@@ -30,9 +30,7 @@ from jaxonline.simulation.options import StudyOptions
 from jaxonline.simulation.progress import Progress, Reporter, check_progress
 from jaxonline.simulation.sweeps import LearnerEntries
 from jaxonline.store.checkpoints import Checkpoint
-from jaxonline.store.checksums import write_checksums
 from jaxonline.store.output_paths import output_file, write_text
-from jaxonline.store.zarr_format import DOCUMENT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -122,12 +120,7 @@ class Context:
         """Return the arrays of `compute`, or the arrays that the checkpoint stores for the same inputs."""
         if self.checkpoint is None:
             return compute()
-        with Checkpoint.of(self.checkpoint).open({"inputs": inputs}) as store:
-            numbers = store.read_numbers()
-            if numbers is None:
-                numbers = compute()
-                store.write_numbers(numbers)
-        return numbers
+        return Checkpoint.of(self.checkpoint).compute_once(inputs, compute)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -218,17 +211,13 @@ class Report:
         return "% \\usepackage{booktabs}\n" + "\n".join(table.latex(floating=True) for table in self._for_people())
 
     def save(self, folder: str | Path) -> list[Path]:
-        """Write NAME.csv, NAME.png, NAME.zarr, numbers.json and report.html to a folder; return the written paths.
-
-        The file checksums.json has the digests of the tables, numbers and results; `jaxonline check` compares them.
-        """
+        """Write NAME.csv, NAME.png, NAME.npz, numbers.json and report.html to a folder; return the written paths."""
         folder = Path(folder)
         texts = {f"{name}.csv": table.csv() for name, table in self.tables.items()} | {"numbers.json": self.json()}
         paths = [folder / name for name in texts]
         for path, text in zip(paths, texts.values(), strict=True):
             write_text(path, text)
-        saved = [result.save(folder / f"{file_name(name)}.zarr") for name, result in self.results.items()]
-        write_checksums(folder, [*paths, *(path / DOCUMENT for path in saved)])
+        saved = [result.save(folder / f"{file_name(name)}.npz") for name, result in self.results.items()]
         figures = {name: draw_png(draw) for name, draw in self.figures.items()}
         for name, image in figures.items():
             paths.append(folder / f"{name}.png")

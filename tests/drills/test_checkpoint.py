@@ -1,8 +1,9 @@
 """An interrupted study resumes, also inside a block, and never uses the numbers of another study."""
 
-import math
+import functools
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +15,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import stores
-import xarray
 from fresh_python import ROOT
 from small_study import assert_same_bits, learner, study
 from tiers import some
@@ -25,9 +25,7 @@ from jaxonline.parameters.errors import DamagedStoreWarning
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.simulation.resuming import InProgress, Pace, Position, split_segments
 from jaxonline.simulation.segments import Carry, Totals
-from jaxonline.store.blocks import Store
-from jaxonline.store.filesystem import Folder
-from jaxonline.store.layout import JobArrays
+from jaxonline.store.checkpoints import JobArrays, Store
 
 
 class Killed(BaseException):
@@ -124,7 +122,7 @@ def test_damaged_state_warns_and_restarts(kept, reference, tmp_path):
     (path,) = stores.in_progress(tmp_path)
     path.write_bytes(path.read_bytes()[:-9])
     kept(10**9)
-    with pytest.warns(DamagedStoreWarning, match=r"block 0 of 'comparator', in progress, is damaged"):
+    with pytest.warns(DamagedStoreWarning, match=r"states.comparator.0.npz: is damaged"):
         result = study(n_runs=4, checkpoint=jo.Checkpoint(tmp_path, every=0.0))
     assert_same_bits(result, reference)
 
@@ -185,7 +183,7 @@ def test_state_round_trips_through_the_store(tmp_path):
     leaves = jax.device_put(leaves, on)
     carry = Carry(States(leaves, None, None), Totals({}, (), jnp.zeros(2), jnp.zeros(2)))
     read = [{"a": np.arange(2.0), "b/c": np.ones((2, 3), np.float32)}, {"a": np.zeros(2)}]
-    with Store(Folder(tmp_path), {}, 1.0) as store:
+    with Store(tmp_path, {}, 1.0) as store:
         progress = InProgress(store, JobArrays("learner 0", "learner", ("a",), (0, 1), 2), np.array([4, 5]), 2)
         assert progress.restore(carry) is None
         progress.save(Position(17, carry, read))
@@ -238,7 +236,7 @@ def test_edited_code_is_a_different_study(tmp_path, monkeypatch):
     first = noisy(checkpoint=tmp_path / "old")
     folders = []
     for name, owner, attribute, value in [
-        ("the source of edited", Shifting, "update", edited),
+        ("the code of edited", Shifting, "update", edited),
         ("the global SCALE of law", sys.modules[__name__], "SCALE", np.float32(3.0)),
     ]:
         monkeypatch.setattr(owner, attribute, value)
@@ -271,15 +269,16 @@ def test_unidentifiable_inputs_need_a_version(tmp_path, monkeypatch):
 
 
 @pytest.mark.long
-def test_other_key_is_detected_without_the_description(tmp_path):
+def test_blocks_of_another_key_are_set_aside_without_the_description(tmp_path):
     noisy(checkpoint=tmp_path, key=1)
-    (tmp_path / "zarr.json").unlink()
-    with pytest.raises(ValueError, match="a block of another study"):
-        noisy(checkpoint=tmp_path, key=2)
+    (tmp_path / "study.json").unlink()
+    with pytest.warns(DamagedStoreWarning, match="is damaged, or belongs to another block or study"):
+        found = noisy(checkpoint=tmp_path, key=2)
+    np.testing.assert_array_equal(found.cumulative_loss, noisy(key=2).cumulative_loss)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Twenty kills
+# Forty kills
 
 DRILL = """
 import sys
@@ -293,32 +292,24 @@ learners = {
     "known": jo.GradientLearner(jo.estimators.KnownCovariance(), step_size=jo.InverseSqrt(0.2), radius=1.0),
     "naive": jo.sweep([jo.GradientLearner(jo.estimators.NaiveCopy(), step_size=s, radius=1.0) for s in (0.1, 0.2)]),
 }
-folder, out, rounds = sys.argv[1], sys.argv[2], int(sys.argv[3])
-checkpoint = jo.Checkpoint(folder, every=0.05)
+folder, out, n_runs, n_rounds, names = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
 print("begin", flush=True)
 result = jo.simulate(
-    game, learners, n_runs=96, n_rounds=rounds, key=7, block_size=8, record_at=3, comparator=jo.L2Ball(1.0),
-    checkpoint=checkpoint,
+    game, {name: learners[name] for name in names.split()}, n_runs=n_runs, n_rounds=n_rounds, key=7, block_size=8,
+    record_at=3, comparator=jo.L2Ball(1.0), checkpoint=jo.Checkpoint(folder, every=0.05),
 )
 np.savez(out, loss=result.cumulative_loss, best=result.comparator_loss, queries=result.queries)
 """
+MANY_BLOCKS = ("96", "6000", "two known naive")  # 48 blocks
+LEARNERS = {"comparator": [], "learner 0": [0], "learner 1": [1], "learner 2": [2, 3]}
 
 
-def readable(folder, blocks):
-    """What is finished is there, and the rest is NaN, but for blocks that were killed between their numbers and their
-    records, of which each thread plays one."""
-    if not (folder / "zarr.json").exists():
-        assert blocks == 0
-        return
-    with warnings.catch_warnings(action="error"), xarray.open_zarr(folder) as data:
-        played = np.isfinite(data.cumulative_loss.values).all(axis=2)
-    recorded = np.zeros_like(played)
-    for path in stores.finished(folder):
-        job, block = path.parent.name, int(path.name.split(".")[1])
-        learners = {"comparator": [], "learner 0": [0], "learner 1": [1], "learner 2": [2, 3]}[job]
-        recorded[learners, 8 * block : 8 * (block + 1)] = True
-    assert (played >= recorded).all()
-    assert played.sum() - recorded.sum() <= 2 * 8 * os.cpu_count()
+def check_readable(folder, blocks):
+    """`load_result` has the finished blocks, and NaN elsewhere."""
+    recorded = np.zeros((4, 96), bool)
+    for path in blocks:
+        job, block = path.parent.name, int(path.stem)
+        recorded[LEARNERS[job], 8 * block : 8 * (block + 1)] = True
     if not recorded.any():  # the comparator is played first
         return
     with warnings.catch_warnings(action="ignore"):
@@ -329,56 +320,90 @@ def readable(folder, blocks):
     np.testing.assert_array_equal(np.isfinite(result.cumulative_loss[:, :, 0]), recorded[:, result.runs])
 
 
-@pytest.mark.long
-def test_study_survives_twenty_random_kills(tmp_path):
-    """The store of a study that is killed twenty times is that of one that is not, bit for bit, no finished block is
-    computed twice, and after every kill plain xarray and `load_result` read what is finished."""
-    folder, rounds, moments = tmp_path / "kept", 30_000, random.Random(3)
+def start(folder, out, size):
     environment = {key: value for key, value in os.environ.items() if key != "XLA_FLAGS"} | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-W", "error", "-c", DRILL, str(folder), str(out), *size]
+    # in the background of a shell SIGINT is ignored, which children inherit
+    listening = functools.partial(signal.signal, signal.SIGINT, signal.default_int_handler)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    return subprocess.Popen(command, env=environment, preexec_fn=listening, **pipes)
 
-    def start(folder, out):
-        command = [sys.executable, "-W", "error", "-c", DRILL, str(folder), str(tmp_path / out), str(rounds)]
-        process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
-        assert process.stdout.readline() == b"begin\n"
-        return process
 
-    def wait(process, until, blocks):
-        """Until a moment, or a block more than so many of the study is finished."""
-        while time.monotonic() < until and process.poll() is None and len(stores.finished(folder)) <= blocks:
-            time.sleep(0.01)
+def interrupt(process, moment, kind):
+    """Wait for the beginning of the study and some seconds more, and send a signal; None if it had ended before."""
+    process.stdout.readline()
+    try:
+        process.wait(moment)
+    except subprocess.TimeoutExpired:
+        process.send_signal(kind)
+    code = process.wait(timeout=120)
+    process.stdout.close()
+    return code
 
-    def finished() -> dict:
-        return {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in stores.finished(folder)}
 
-    with start(tmp_path / "whole", "whole.npz") as whole:
-        began = time.monotonic()
-        while not stores.finished(tmp_path / "whole") and whole.poll() is None:
-            time.sleep(0.01)
-        first = time.monotonic() - began  # until then it is compiled, at each start again
-        assert whole.wait() == 0
-    each, seen, kills = (time.monotonic() - began - first) / 48, {}, 0
-    for _ in range(60):  # one that has nothing left to play may end before it is killed
-        with start(folder, "killed.npz") as process:
-            if kills % 2:  # before the next block is finished
-                wait(process, time.monotonic() + moments.uniform(0.0, first), len(seen))
-            else:  # soon after it, however fast the machine is now
-                wait(process, math.inf, len(seen))
-                time.sleep(moments.uniform(0.0, 2 * each))
-            kills += process.poll() is None
-            process.send_signal(signal.SIGKILL)
-        now = finished()
-        assert {path: now.get(path) for path in seen} == seen, "a finished block was written again"
-        seen = now
-        readable(folder, len(seen))
-        if kills == 20:
-            break
-    assert kills == 20
-    with start(folder, "killed.npz") as process:
-        assert process.wait() == 0
-    now = finished()
-    assert {path: now.get(path) for path in seen} == seen
-    assert 0 < len(seen) <= len(now) == 48
-    assert stores.tree(folder) == stores.tree(tmp_path / "whole"), "the final store has the same bytes"
-    with np.load(tmp_path / "whole.npz") as first, np.load(tmp_path / "killed.npz") as second:
+def check_same_numbers(one, other):
+    with np.load(one) as first, np.load(other) as second:
         for name in ("loss", "best", "queries"):
             assert first[name].tobytes() == second[name].tobytes()
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # the child becomes another program at once
+@pytest.mark.parametrize(("kind", "times"), [(signal.SIGKILL, 30), (signal.SIGINT, 20)], ids=["SIGKILL", "SIGINT"])
+def test_study_survives_signals_at_random_moments(tmp_path, kind, times):
+    """The store of an interrupted study is that of another one, byte for byte, no finished block is computed twice, and
+    after each signal `load_result` reads what is finished."""
+    folder, whole, moments = tmp_path / "kept", tmp_path / "whole", random.Random(3)
+    began = time.monotonic()
+    assert interrupt(start(whole, tmp_path / "whole.npz", MANY_BLOCKS), 300.0, kind) == 0
+    longest = 0.7 * (time.monotonic() - began)
+    seen, sent, inside, starts = {}, 0, 0, 0
+    while sent < times and starts < 3 * times:
+        starts += 1
+        code = interrupt(start(folder, tmp_path / "cut.npz", MANY_BLOCKS), moments.uniform(0.0, longest), kind)
+        now = {path: path.stat().st_mtime_ns for path in stores.finished(folder)}
+        assert {path: now.get(path) for path in seen} == seen, "no finished block is computed again"
+        seen = now
+        check_readable(folder, seen)
+        sent, inside = sent + (code != 0), inside + bool(stores.in_progress(folder))
+        if code == 0:  # it was finished: begin again
+            assert stores.tree(folder) == stores.tree(whole)
+            check_same_numbers(tmp_path / "whole.npz", tmp_path / "cut.npz")
+            shutil.rmtree(folder)
+            seen = {}
+    assert interrupt(start(folder, tmp_path / "cut.npz", MANY_BLOCKS), 300.0, kind) == 0
+    print(f"{sent} times {kind.name} in {starts} starts, {inside} times with saved states inside blocks: the same bits")
+    assert sent == times
+    assert stores.tree(folder) == stores.tree(whole), "the final store has the same bytes"
+    check_same_numbers(tmp_path / "whole.npz", tmp_path / "cut.npz")
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")
+def test_block_of_more_than_a_minute_survives_ten_kills(tmp_path):
+    """One learner, one block: each start continues from the state that the one before it saved."""
+    size, moments = ("8", "{}", "two"), random.Random(5)
+
+    def timed(n_rounds, out):
+        began = time.monotonic()
+        sizes = (size[0], str(n_rounds), size[2])
+        assert interrupt(start(tmp_path / out, tmp_path / f"{out}.npz", sizes), 900.0, signal.SIGKILL) == 0
+        return time.monotonic() - began, sizes
+
+    short, long = timed(200_000, "short")[0], timed(1_200_000, "long")[0]
+    n_rounds = int(1_200_000 * 75 / max(long - short, 1.0))
+    seconds, sizes = timed(n_rounds, "whole")
+    rounds = [0]
+    for _ in range(10):
+        moment = moments.uniform(0.5, 1.5) * seconds / 14 + 1.0
+        assert interrupt(start(tmp_path / "kept", tmp_path / "kept.npz", sizes), moment, signal.SIGKILL) != 0
+        states = [path for path in stores.in_progress(tmp_path / "kept") if path.parent.name == "learner 0"]
+        for path in states:
+            with np.load(path) as state:
+                rounds.append(int(state["round"]))
+    assert interrupt(start(tmp_path / "kept", tmp_path / "kept.npz", sizes), 900.0, signal.SIGKILL) == 0
+    print(f"10 SIGKILLs in a study of {n_rounds:,} rounds and {seconds:.0f} s, saved rounds {rounds}: the same bits")
+    assert rounds == sorted(rounds)
+    assert len(set(rounds)) > 4
+    assert stores.tree(tmp_path / "kept") == stores.tree(tmp_path / "whole")
+    check_same_numbers(tmp_path / "whole.npz", tmp_path / "kept.npz")

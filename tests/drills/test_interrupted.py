@@ -61,6 +61,7 @@ def test_study_resumes_with_other_devices_and_more_runs(reference, tmp_path):
     [
         {"key": 4},
         {"n_rounds": 60},
+        {"n_rounds": 120},
         {"record_at": 2},
         {"block_size": 4},
         {"comparator": jo.L2Ball(2.0)},

@@ -44,7 +44,7 @@ def test_killed_study_resumes(tmp_path):
     codes = []
 
     def finished():
-        return len(list((tmp_path / "parts" / "checkpoint" / "blocks" / "finished").rglob("c.*")))
+        return len(list((tmp_path / "parts" / "checkpoint" / "blocks").rglob("*.npz")))
 
     for end in (signal.SIGKILL, signal.SIGINT, signal.SIGTERM):
         before, process = finished(), start("parts")

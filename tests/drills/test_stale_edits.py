@@ -1,4 +1,4 @@
-"""No store has numbers of a program that differs from the code, globals and files that the store records."""
+"""No store has numbers of a program that differs from the code and the globals that the store records."""
 
 import importlib
 import linecache

@@ -5,6 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from stopping import Stop, stop_after
 from tiers import some
 
 import jaxonline as jo
@@ -163,10 +164,12 @@ def test_interrupted_studies_with_queues_give_the_same_bits(tmp_path):
     game = game_of(jo.Delayed(jo.Bandit(), jo.delays.UniformDelay(6)))
     learners = {"on arrival": UpdateOnArrival(EXP3(0.2)), "BOLD": BOLD(EXP3(0.2), max_delay=6)}
     kwargs = {"n_runs": 6, "key": 3, "block_size": 3}
-    whole = jo.simulate(game, learners, n_rounds=50, record_at=[20, 50], **kwargs)
-    checkpoint = jo.Checkpoint(tmp_path / "study", keep_states=True)
-    jo.simulate(game, learners, n_rounds=20, record_at=[20], checkpoint=checkpoint, **kwargs)
-    resumed = jo.simulate(game, learners, n_rounds=50, record_at=[20, 50], checkpoint=checkpoint, **kwargs)
+    sizes = {"n_rounds": 50, "record_at": [20, 50], **kwargs}
+    whole = jo.simulate(game, learners, **sizes)
+    checkpoint = jo.Checkpoint(tmp_path / "study", every=0.0)
+    with pytest.raises(Stop):
+        jo.simulate(game, learners, checkpoint=checkpoint, progress=stop_after(3), **sizes)
+    resumed = jo.simulate(game, learners, checkpoint=checkpoint, **sizes)
     np.testing.assert_array_equal(whole.measures["cumulative_loss"], resumed.measures["cumulative_loss"])
 
 

@@ -103,7 +103,7 @@ def test_measures_have_intervals_plots_storage_and_selection(bandit, tmp_path):
     }  # fmt: skip
     lines = bandit.plot(quantity="longest row").get_lines()
     np.testing.assert_array_equal(lines[0].get_ydata(), bandit.mean("longest row").mean[0])
-    loaded = jo.Result.load(bandit.save(tmp_path / "bandit"))
+    loaded = jo.Result.load(bandit.save(tmp_path / "bandit.npz"))
     for name, array in bandit.measures.items():
         np.testing.assert_array_equal(loaded.measures[name], array, name)
     assert bandit.select(runs=slice(2)).measures["pulls"].shape == (1, 2, 2, 3)

@@ -4,13 +4,13 @@ from pathlib import Path
 
 
 def finished(folder: Path) -> list[Path]:
-    """The records of finished blocks."""
-    return sorted(folder.glob("blocks/finished/*/c.*[0-9]"))
+    """The files of finished blocks."""
+    return sorted(folder.glob("blocks/*/*.npz"))
 
 
 def in_progress(folder: Path) -> list[Path]:
     """The files of states."""
-    return sorted(path for path in folder.glob("blocks/states/*.npz"))
+    return sorted(folder.glob("states/*/*.npz"))
 
 
 def tree(folder: Path) -> dict[str, bytes]:

@@ -1,17 +1,16 @@
-"""Changes of a study's folder, with the digests of the changed files."""
+"""Changes of a study's folder."""
 
 import json
 from pathlib import Path
 
-from jaxonline.store.checksums import write_checksums
-from jaxonline.store.documents import DIGEST, NO_DIGEST, seal
+from jaxonline.store.checkpoints import seal_document
 
 CONFIGURATION = "configuration.json"
 
 
-def configure(folder: Path, changes: dict, *files: str) -> None:
-    """Change entries of the configuration, and write the digests of the configuration and of other files."""
+def configure(folder: Path, changes: dict) -> None:
+    """Change entries of the configuration."""
     path = folder / CONFIGURATION
     about = json.loads(path.read_text()) if path.exists() else {}
-    path.write_bytes(seal(json.dumps(about | changes | {DIGEST: NO_DIGEST}).encode()))
-    write_checksums(folder, [path, *(folder / name for name in files)])
+    about.pop("sha256", None)
+    path.write_bytes(seal_document(about | changes))

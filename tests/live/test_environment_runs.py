@@ -122,7 +122,7 @@ def test_learners_see_the_contexts_of_the_environment():
 
 def test_a_result_can_be_saved(tmp_path):
     result = jo.play_env(jo.BanditEnv(ARMS, ROUNDS), POLICIES["UCB1"], ROUNDS, seeds=SEEDS)
-    loaded = jo.load_result(result.save(tmp_path / "runs.zarr"))
+    loaded = jo.load_result(result.save(tmp_path / "runs.npz"))
     np.testing.assert_array_equal(loaded.regret, result.regret)
     assert loaded.meta["regret_label"] == result.meta["regret_label"]
 

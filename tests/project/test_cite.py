@@ -178,7 +178,7 @@ def test_a_result_cites_the_papers_of_its_methods(result, tmp_path):
     assert set(bibliography.keys) == {"jaxonline"} | used
     assert bibliography.uses["zinkevich2003online"] == ("GradientLearner",)
     assert bibliography.without == ("Mine",)
-    assert jo.cite(jo.load_result(result.save(tmp_path / "store"))) == bibliography
+    assert jo.cite(jo.load_result(result.save(tmp_path / "result.npz"))) == bibliography
     assert jo.cite(Standings({"game": result})) == bibliography
     assert jo.cite(result, jo.bounds.exp3).keys == ("jaxonline", *sorted(used | {"bubeck2012regret"}))
     written = bibliography.save(tmp_path / "of" / "mine.bib").read_text()

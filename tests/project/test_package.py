@@ -234,7 +234,7 @@ def test_the_wheel_works_in_an_empty_environment(installed, tmp_path):
     run(installed / "jaxonline", "run", "own-data.toml", "--runs", 2, "--rounds", 20, folder=tmp_path)
     code = """
 import jaxonline as jo
-result = jo.load_result("q/result.zarr")
+result = jo.load_result("q/result.npz")
 print(jo.cite(result).keys)
 """
     assert "cesabianchi2010learning" in run(installed / "python", "-W", "error", "-c", code, folder=tmp_path)

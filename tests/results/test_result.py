@@ -93,21 +93,21 @@ def test_the_table():
 
 def test_the_dataset_is_labelled():
     result = made_up()
-    dataset = result.dataset
+    dataset = result.to_xarray()
     assert dict(dataset.sizes) == {"learner": 2, "run": RUNS, "round": 3}
     assert {"cumulative_loss", "comparator_loss", "regret", "queries", "first_nonfinite"} <= set(dataset.data_vars)
     assert dataset.cumulative_loss.dims == ("learner", "run", "round")
     assert dataset.first_nonfinite.dims == ("learner", "run")
     at = {"learner": "b, c", "run": 3, "round": 10}
     assert dataset.regret.sel(at).item() == result.regret[1, 3, 1]
-    assert "regret" not in made_up(comparator=False).dataset
+    assert "regret" not in made_up(comparator=False).to_xarray()
 
 
 @pytest.mark.parametrize("comparator", [True, False])
 def test_a_saved_result_loads_with_the_same_numbers(tmp_path, comparator):
     result = made_up(comparator, failed=((0, 2),))
-    path = result.save(tmp_path / "new" / "study.zarr")
-    assert path == tmp_path / "new" / "study.zarr"
+    path = result.save(tmp_path / "new" / "study.npz")
+    assert path == tmp_path / "new" / "study.npz"
     other = made_up().select("α")
     other.save(path)
     assert Result.load(path).learners == ("α",), "a store that is there is replaced"
@@ -121,14 +121,14 @@ def test_a_saved_result_loads_with_the_same_numbers(tmp_path, comparator):
         np.testing.assert_array_equal(loaded.regret, result.regret)
     else:
         assert loaded.comparator_loss is None
-    assert [p.name for p in path.parent.iterdir()] == ["study.zarr"], "nothing unfinished is left"
+    assert [p.name for p in path.parent.iterdir()] == ["study.npz"], "nothing unfinished is left"
 
 
 def test_a_simulated_result_loads_with_the_same_meta(tmp_path):
     game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
     learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5)
     result = jo.simulate(game, {"gradient": learner}, n_runs=2, n_rounds=6, comparator=jo.L2Ball(2.0), record_at=2)
-    loaded = Result.load(result.save(tmp_path / "study"))
+    loaded = Result.load(result.save(tmp_path / "study.npz"))
     assert loaded.meta == result.meta
     np.testing.assert_array_equal(loaded.regret, result.regret)
     assert loaded.regret[0, 0].tolist() == [3.0, 3.0]

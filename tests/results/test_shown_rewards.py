@@ -61,8 +61,8 @@ def test_rewards_are_one_minus_the_losses(both):
     np.testing.assert_allclose(shown.mean, t - plain.mean, rtol=1e-12)
     np.testing.assert_allclose(shown.low, t - plain.high, rtol=1e-12)
     assert rewards.to_pandas("cumulative_reward")["label"].unique().tolist() == ["cumulative reward"]
-    np.testing.assert_array_equal(rewards.dataset["cumulative_reward"], own)
-    np.testing.assert_array_equal(rewards.dataset["comparator_reward"], best)
+    np.testing.assert_array_equal(rewards.to_xarray()["cumulative_reward"], own)
+    np.testing.assert_array_equal(rewards.to_xarray()["comparator_reward"], best)
     assert "cumulative_reward" not in losses.quantities
 
 
@@ -93,7 +93,7 @@ def test_rounds_after_a_stop_earn_no_reward():
     np.testing.assert_array_equal(played, pulls.sum(axis=-1))
     own = np.einsum("lrga,a->lrg", pulls, MEANS.astype(float))
     np.testing.assert_allclose(rewards.values("cumulative_reward"), own, rtol=1e-5)
-    np.testing.assert_allclose(rewards.dataset["cumulative_reward"], own, rtol=1e-5)
+    np.testing.assert_allclose(rewards.to_xarray()["cumulative_reward"], own, rtol=1e-5)
     np.testing.assert_allclose(rewards.values("comparator_reward"), 0.9 * played, rtol=1e-5)
     np.testing.assert_allclose(horizon_values(rewards, "cumulative_loss"), 40 - own[:, :, -1], rtol=1e-4)
     table = horizon_table(rewards, "cumulative_reward")
@@ -156,11 +156,11 @@ def test_a_search_maximises_rewards():
 
 def test_a_saved_result_keeps_its_rewards(both, tmp_path):
     rewards, losses = both
-    loaded = jo.load_result(rewards.save(tmp_path / "rewards.zarr"))
+    loaded = jo.load_result(rewards.save(tmp_path / "rewards.npz"))
     assert repr(loaded) == repr(rewards)
     assert loaded.quantities == rewards.quantities
     np.testing.assert_array_equal(loaded.values("cumulative_reward"), rewards.values("cumulative_reward"))
-    assert "cumulative_loss" in jo.load_result(losses.save(tmp_path / "losses.zarr")).quantities
+    assert "cumulative_loss" in jo.load_result(losses.save(tmp_path / "losses.npz")).quantities
     folder = tmp_path / "study"
     jo.simulate(REWARDS, LEARNERS, comparator=jo.BestArm(), checkpoint=folder, **OPTIONS)
     assert repr(jo.load_result(folder)) == repr(rewards)
@@ -218,7 +218,7 @@ OUTPUTS = {  # of a result with a comparator, and a result without one
     "Markdown": lambda result, plain: "".join(map(result.to_markdown, QUANTITIES)) + plain.to_markdown(),
     "LaTeX": lambda result, plain: "".join(map(result.to_latex, QUANTITIES)) + plain.to_latex(),
     "pandas": lambda result, plain: "".join(result.to_pandas(name).to_csv() for name in QUANTITIES),
-    "xarray": lambda result, plain: f"{result.dataset}",
+    "xarray": lambda result, plain: f"{result.to_xarray()}",
     "figures": lambda result, plain: " ".join(words_of(result.plot(quantity=name).figure) for name in QUANTITIES),
     "figure without comparator": lambda result, plain: words_of(plain.plot().figure),
     "standings": standings_of,

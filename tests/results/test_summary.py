@@ -182,7 +182,7 @@ def test_meta_describes_game_comparator_and_learners(tmp_path):
     assert "through NoisyCopies(noise=Noise(covariance=0.5, law='gaussian'" in meta["learners"]["swept[0.5]"]
     assert {"python", "jax", "numpy"} <= meta["versions"].keys()
     assert "regret against the best in hindsight, L2Ball(radius=3.0)" in repr(result)
-    assert jo.Result.load(result.save(tmp_path / "kept")).meta == meta == json.loads(json.dumps(meta))
+    assert jo.Result.load(result.save(tmp_path / "kept.npz")).meta == meta == json.loads(json.dumps(meta))
 
 
 def test_a_ranking_prints_as_plain_words(monkeypatch):

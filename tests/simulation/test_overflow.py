@@ -122,12 +122,12 @@ def test_overflowed_runs_are_counted_in_table_and_xarray(reference, tmp_path):
     result = quiet_study({"a": Silent(SHARE), "b": Storing(SHARE)}, comparator=jo.L2Ball(1.0))
     count = reference.overflowed[0]
     assert [row["overflowed"] for row in result.table()] == [0, count]
-    loaded = Result.load(result.save(tmp_path / "study"))
+    loaded = Result.load(result.save(tmp_path / "study.npz"))
     for other in (loaded, result):
         np.testing.assert_array_equal(other.first_overflow[1], reference.first_overflow[0])
         np.testing.assert_array_equal(other.select("b").first_overflow, reference.first_overflow)
     assert loaded.meta["overflow_probability"] == result.meta["overflow_probability"]
-    assert result.dataset.first_overflow.dims == ("learner", "run")
+    assert result.to_xarray().first_overflow.dims == ("learner", "run")
 
 
 def test_result_without_overflow_data_has_no_overflowed_runs(reference):

@@ -18,8 +18,7 @@ from registry import LEARNERS
 import jaxonline as jo
 from jaxonline.store import content
 from jaxonline.store import fingerprint as module
-from jaxonline.store import source_code as source
-from jaxonline.store.fingerprint import describe_inputs, find_user_code, fingerprint
+from jaxonline.store.fingerprint import describe_inputs, fingerprint, hash_user_code
 
 HELPERS = """
 FACTOR = 2.0
@@ -160,25 +159,25 @@ def about(study) -> dict[str, str]:
 
 
 EDITS = {
-    "an update": ("state * 0.9", "state * 0.8", "the source of Base.update"),
+    "an update": ("state * 0.9", "state * 0.8", "the code of Base.update"),
     "a class attribute": ("floor = 0.0", "floor = 0.1", None),
     "a global": ("SCALE = 0.5", "SCALE = 0.6", "the global SCALE of spread"),
     "a global array": ("[1.0, 2.0]", "[1.0, 2.5]", "the global WEIGHTS of Learner._inner"),
     "a global dictionary": ('{"power": 2}', '{"power": 3}', "the global OPTIONS of Plain.__call__"),
-    "a nested function": ("z @ WEIGHTS", "-z @ WEIGHTS", "the source of Learner._inner"),
-    "a property": ("return 0.25", "return 0.26", "the source of Learner.bias"),
+    "a nested function": ("z @ WEIGHTS", "-z @ WEIGHTS", "the code of Learner._inner"),
+    "a property": ("return 0.25", "return 0.26", "the code of Learner.bias"),
     "a number": ("Learner(0.1", "Learner(0.2", None),
-    "a derivative": ("3.0 * tangents", "4.0 * tangents", "the source of curved_jvp"),
+    "a derivative": ("3.0 * tangents", "4.0 * tangents", "the code of curved_jvp"),
     "what a function has closed over": ("scaled(0.125)", "scaled(0.126)", None),
     "a default": ("power=1.5", "power=1.6", None),
-    "a compiled function": ("x / 7.0", "x / 8.0", "the source of compiled_law"),
+    "a compiled function": ("x / 7.0", "x / 8.0", "the code of compiled_law"),
     "an attribute": ("Plain(0.375)", "Plain(0.376)", None),
     "the object of a method": ("Plain(0.625)", "Plain(0.626)", None),
     "an argument of a partial": ("factor=11.0", "factor=12.0", None),
-    "a lambda": ("x * 13.0", "x * 14.0", "the source of <lambda>"),
-    "what is mapped": ("x + 17.0", "x + 18.0", "the source of <lambda>"),
+    "a lambda": ("x * 13.0", "x * 14.0", "the code of <lambda>"),
+    "what is mapped": ("x + 17.0", "x + 18.0", "the code of <lambda>"),
     "inside optax": ("sgd(0.1875)", "sgd(0.1876)", None),
-    "a function in another file": ("x + 1.0", "x + 2.0", "the source of deeper"),
+    "a function in another file": ("x + 1.0", "x + 2.0", "the code of deeper"),
     "a global in another file": ("FACTOR = 2.0", "FACTOR = 3.0", "the global FACTOR of helper"),
     "what is imported when called": ('{"a": 1.0}', '{"a": 2.0}', "TABLE of the module helpers_of_mine"),
 }
@@ -208,7 +207,7 @@ def test_an_edit_changes_the_fingerprint_and_is_named(written, name):
 )
 def test_irrelevant_changes_keep_the_fingerprint(written, before, after):
     first = about(written())
-    assert about(written(STUDY.replace(before, after), HELPERS.replace(before, after))) == first
+    assert about(written(STUDY.replace(before, after))) == first
     assert about(written(name="under_another_name")) == first
 
 
@@ -227,21 +226,16 @@ def test_a_changed_global_changes_the_fingerprint(written):
     first = about(study)
     study.SCALE = 0.75
     assert about(study) != first
-    assert find_user_code({"learner": study.learner}).hash != find_user_code({"learner": written().learner}).hash
+    assert hash_user_code({"learner": study.learner}) != hash_user_code({"learner": written().learner})
 
 
-def test_a_file_edited_after_its_import_raises_an_error(written, tmp_path):
-    """The old code runs, the new text is on the disk: neither the old nor the new study. What the interpreter made of
-    the old text does not count, since it is another in another version of Python."""
-    new = STUDY.replace("state * 0.9", "state * 0.85")
+def test_a_file_edited_after_its_import_does_not_count(written, tmp_path):
+    """The old code runs, and is what counts."""
     study = written()
     old = about(study)
-    (tmp_path / "study_of_mine.py").write_text(new)
-    source.linecache.clearcache()
-    with pytest.raises(TypeError, match=r"the source of .*update"):
-        about(study)
-    assert describe_inputs({"learner": study.learner}, version="1")
-    assert len({fingerprint(each) for each in (old, about(written(new)))}) == 2
+    (tmp_path / "study_of_mine.py").write_text(STUDY.replace("state * 0.9", "state * 0.85"))
+    assert about(study) == old
+    assert about(written(STUDY.replace("state * 0.9", "state * 0.85"))) != old
 
 
 def made(text):
@@ -251,17 +245,15 @@ def made(text):
     return space["law"]
 
 
-def test_functions_without_a_source_need_a_version():
-    """What the interpreter makes of a text does not count, nor does it make two studies one: the user says which."""
+def test_functions_without_a_file_are_compared():
+    """As in a notebook."""
     one, other = made("def law(x):\n    return SCALE * x"), made("def law(x):\n    return SCALE + x")
-    for law in (one, other, [one], jax.jit(one)):
-        with pytest.raises(TypeError, match=r"the source of law, .*version"):
-            describe_inputs({"law": law})
-        with pytest.raises(TypeError, match="the source of law"):
-            find_user_code({"law": law})
-    assert (
-        describe_inputs({"law": one}, "1") == describe_inputs({"law": other}, "1") != describe_inputs({"law": one}, "2")
-    )
+    again = made("def law(x):\n\n    # remark\n    return SCALE * x")
+    hashes = [fingerprint(describe_inputs({"law": law})) for law in (one, other, again, jax.jit(one))]
+    assert len(set(hashes)) == 3
+    assert hashes[0] == hashes[2]
+    again.__globals__["SCALE"] = 3.0
+    assert fingerprint(describe_inputs({"law": again})) != hashes[0]
 
 
 def test_numbers_and_structure_change_the_fingerprint():
@@ -286,12 +278,8 @@ def test_every_component_of_the_package_can_be_inspected(name):
     entry = LEARNERS[name]()
     first, second = (describe_inputs({"learner": entry.learner, "feedback": entry.feedback}) for _ in range(2))
     assert first == second
-    holds_code = name in (
-        "doubling",
-        "known covariance, as printed",
-        "OMKL-GF",
-    )  # functions, benchmarks
-    assert (find_user_code({"learner": entry.learner}).hash != "") == holds_code, "and holds no code of a user"
+    holds_code = name in ("doubling", "known covariance, as printed", "OMKL-GF")  # functions, benchmarks
+    assert (hash_user_code({"learner": entry.learner}) != "") == holds_code, "and holds no code of a user"
 
 
 @pytest.mark.parametrize("name", ["jax", "numpy", "optax"])
@@ -328,8 +316,13 @@ def law_that_draws(key, x):
     return x + RNG.normal()
 
 
+def law_that_draws_from_numpy(key, x):
+    return x + np.random.normal()  # noqa: NPY002
+
+
 def law_that_reads_a_file(key, x):
-    return x + np.loadtxt("data.txt")
+    with open("data.txt") as file:
+        return x + float(file.read())
 
 
 def law_that_reads_the_environment(key, x):
@@ -352,6 +345,16 @@ def law_that_computes_a_name(key, x):
     return x + globals()["SCALE"]
 
 
+class Polynomial:
+    """With methods that have the names of functions that read."""
+
+    def eval(self, x):
+        return 2 * x
+
+    def open(self, x):
+        return self.eval(x)
+
+
 class Hidden:
     """One who holds something."""
 
@@ -361,34 +364,34 @@ class Hidden:
 
 UNINSPECTABLE = {
     "a generator": (lambda: RNG, "numpy.random._generator.Generator"),
-    "a generator that is global": (lambda: law_that_draws, r"Generator \(law, the global RNG of law_that_draws\)"),
+    "a generator that is global": (lambda: law_that_draws, r"Generator'> \(law, the global RNG of law_that_draws\)"),
     "a method of the legacy generator": (lambda: np.random.normal, "numpy.random.mtrand.RandomState"),
+    "a draw of the legacy generator": (lambda: law_that_draws_from_numpy, "numpy.random.mtrand.RandomState"),
     "Python's generator": (lambda: random.Random(0), "random.Random"),
     "a file": (lambda: Hidden(sys.stderr.buffer), r"law, \.thing"),
     "a lock": (lambda: Hidden(LOCK), "_thread.lock"),
-    "an iterator": (lambda: (i for i in range(3)), "builtins.generator"),
+    "an iterator": (lambda: (i for i in range(3)), "generator"),
     "a device": (lambda: Hidden(jax.devices()[0]), "Device"),
     "memory": (lambda: memoryview(b"abc"), "memoryview"),
     "a file that a function reads": (
         lambda: law_that_reads_a_file,
-        "what law_that_reads_a_file reads with numpy.loadtxt",
+        "what law_that_reads_a_file reads with open",
     ),
     "the environment": (
         lambda: law_that_reads_the_environment,
-        "what law_that_reads_the_environment reads with os.environ",
+        "what law_that_reads_the_environment reads with os",
     ),
     "the command line": (
         lambda: law_that_reads_the_command_line,
-        "what law_that_reads_the_command_line reads with sys.argv",
+        "what law_that_reads_the_command_line reads with sys",
     ),
-    "a size": (lambda: law_that_reads_a_size, "what law_that_reads_a_size reads with stat"),
+    "a size": (lambda: law_that_reads_a_size, "what law_that_reads_a_size reads with FOLDER"),
     "a computed name": (lambda: law_that_computes_a_name, "what law_that_computes_a_name reads with globals"),
-    "a function without its source": (lambda: made("def law(x): return x"), r"the source of law, .*\(law\)"),
 }
 
 
 def test_a_name_that_begins_like_a_reader_is_accepted():
-    describe_inputs({"law": law_with_a_global_norm})  # as glob.glob
+    describe_inputs({"law": law_with_a_global_norm, "polynomial": Polynomial()})  # as glob.glob, eval and open
 
 
 @pytest.mark.parametrize("name", UNINSPECTABLE)
@@ -424,3 +427,12 @@ def test_a_version_replaces_versions_of_libraries(monkeypatch):
     monkeypatch.setattr(content, "library_version", newer)
     assert describe_inputs(items) != first
     assert describe_inputs(items, "1") == vouched
+
+
+def law_that_draws_from_jax(key, x):
+    return np.float32(2.0) * jax.random.normal(key, x.shape)
+
+
+def test_a_draw_of_jax_is_no_draw_of_numpy():
+    """The names np, random and normal are in one function."""
+    describe_inputs({"law": law_that_draws_from_jax})

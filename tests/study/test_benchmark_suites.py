@@ -306,7 +306,7 @@ def test_the_report_of_textbook_bandits_is_saved_with_its_results(tmp_path):
     assert frame["Auer 1", "Thompson sampling"]["mean"] < frame["Auer 1", "EXP3"]["mean"]
     names = {path.name for path in report.save(tmp_path / "out")}
     assert names == {
-        "ranks.csv", "means.csv", "numbers.json", "figure.png", "Auer-1.zarr", "Auer-3.zarr", "report.html",
+        "ranks.csv", "means.csv", "numbers.json", "figure.png", "Auer-1.npz", "Auer-3.npz", "report.html",
         "across_games.csv", "improvements.csv",
     }  # fmt: skip
     assert {path.name for path in (tmp_path / "store").iterdir()} == {"Auer-1", "Auer-3"}

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.papers.claims.registry import Row, exit_code, run_claims, select, to_json
+from benchmarks.papers.output_paths import check_distinct
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.report.plotting import COLOURS
-from jaxonline.store.output_paths import check_distinct, check_file, output_file, write_text
+from jaxonline.store.output_paths import check_file, output_file, write_text
 
 ENDINGS = (".eps", ".jpg", ".pdf", ".png", ".svg")
 _MARKERS = {"printed": "s", "corrected": "o", "improved": "D", "control": "v"}

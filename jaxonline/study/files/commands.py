@@ -1,4 +1,4 @@
-"""The commands of study files: `run`, `show`, `report`, `check`, `diff`, `list`."""
+"""The commands of study files: `run`, `show`, `report`, `diff`, `list`."""
 
 import sys
 import time
@@ -8,7 +8,6 @@ from typing import Any
 
 from jaxonline.parameters.errors import ArgumentError, replace_controls
 from jaxonline.store.output_paths import write_text
-from jaxonline.study.files.checking import check_parts
 from jaxonline.study.files.differences import compare_results, differences_table, find_differences, format_differences
 from jaxonline.study.files.folder import (
     StudyFolder,
@@ -21,8 +20,6 @@ from jaxonline.study.files.folder import (
 from jaxonline.study.files.listing import describe_name, list_everything
 from jaxonline.study.files.study_file import load_study_file
 from jaxonline.study.study import Report, draw_png
-
-FOUND_DAMAGE = 1  # exit code
 
 
 def run_file(
@@ -83,20 +80,6 @@ def _write_from_report(console: Any, folder: str, make: Callable[[StudyFolder, R
     if not study.finished:
         console.print(f"Not finished: {format_progress(study)}.", markup=False, highlight=False)
     console.print(f"{', '.join(map(str, paths))} {done}", markup=False, highlight=False)
-
-
-def check_digests(console: Any, folder: str) -> int:
-    """Print the damaged and missing files of a folder; return the exit code, 1 if there are any."""
-    parts = check_parts(folder)
-    if not parts:
-        raise ArgumentError("folder", f"must contain a study, a checkpoint or a saved result (got '{folder}')")
-    damaged = [f"{name}/{line}" for name, lines in parts for line in lines]
-    for line in damaged:
-        console.print(line, markup=False, highlight=False)
-    checked = "one store or folder was" if len(parts) == 1 else f"{len(parts):,} stores and folders were"
-    words = f"{len(damaged):,} damaged" if damaged else "no damage"
-    console.print(f"{folder}: {checked} checked, {words}", markup=False, highlight=False)
-    return FOUND_DAMAGE if damaged else 0
 
 
 def diff_folders(console: Any, first: str, second: str) -> None:

@@ -14,7 +14,6 @@ import numpy as np
 from jaxonline.bounds.theorem import Bound
 from jaxonline.parameters.errors import (
     ArgumentError,
-    DamagedStoreWarning,
     UnfinishedStudyWarning,
     to_one_line,
 )
@@ -22,26 +21,20 @@ from jaxonline.results import Result
 from jaxonline.results.report.tables import strict_json
 from jaxonline.simulation.cluster import connect_workers
 from jaxonline.simulation.metadata import versions
-from jaxonline.store.atomic_files import remove_abandoned, write_atomically
-from jaxonline.store.checksums import CHECKSUMS, read_checksums, write_checksums
-from jaxonline.store.documents import DIGEST, NO_DIGEST, DamagedStoreError, check_sealed, seal
-from jaxonline.store.filesystem import Folder
-from jaxonline.store.lazy_arrays import working_slices
+from jaxonline.store.checkpoints import DamagedStoreError, open_document, seal_document
+from jaxonline.store.files import remove_abandoned, write_atomically
 from jaxonline.store.output_paths import check_folder, output_file, write_text
-from jaxonline.store.verification import changed_files
-from jaxonline.store.zarr_format import DOCUMENT
 from jaxonline.study.files.differences import find_differences, format_differences
 from jaxonline.study.files.reporting import build_report
 from jaxonline.study.files.study_file import StudyFile
 from jaxonline.study.files.templates import EXAMPLES_FOLDER
 from jaxonline.study.study import Context, Report
 
-CONFIGURATION, CHECKPOINT, RESULT, NUMBERS = "configuration.json", "checkpoint", "result.zarr", "numbers.json"
+CONFIGURATION, CHECKPOINT, RESULT, NUMBERS = "configuration.json", "checkpoint", "result.npz", "numbers.json"
 # a study with other values of these continues in the same folder, if its checkpoint allows
 CHANGEABLE_KEYS = ("title", "runs", "block_size", "precision", "until", "rounds", "record_at", "spacing", "bounds")
 OUTPUT_FILES = (
     CHECKPOINT,
-    CHECKSUMS,
     RESULT,
     "table.csv",
     NUMBERS,
@@ -85,19 +78,16 @@ def run_in_folder(study: StudyFile, out: str | Path, cluster: Any = None) -> tup
     remove_abandoned(folder)
     metadata = {"study": resolved, "versions": versions(), "file": str(source)}
     cluster_context = contextlib.nullcontext() if cluster is None else connect_workers(cluster)
-    kept = folder / CONFIGURATION, study_copy
-    replaced = folder / CONFIGURATION, folder / CHECKSUMS, *copies
+    replaced = folder / CONFIGURATION, *copies
     with _restored_on_failure(*replaced), study.watch() as watch, cluster_context as workers:
         if changed is None or changed:  # first, since it identifies the study of the folder
             _write_configuration(folder, metadata | {"finished": False})
         for path in copies:
             write_text(path, study.source.text)
-        write_checksums(folder, kept)
         report = study.run(Context(folder, folder / CHECKPOINT, progress=watch, cluster=workers))
     report = dataclasses.replace(report, page=_page_metadata(folder, resolved, study.source.path))
     written = [study_copy, folder / CONFIGURATION, *report.save(folder)]
     _write_configuration(folder, metadata | {"finished": True})
-    write_checksums(folder, kept)
     return report, written
 
 
@@ -131,7 +121,7 @@ def _restored_on_failure(*files: Path) -> Iterator[None]:
 
 def _write_configuration(folder: Path, metadata: dict[str, Any]) -> None:
     with output_file(folder / CONFIGURATION) as path:
-        write_atomically(path, seal(strict_json(metadata | {DIGEST: NO_DIGEST}).encode()))
+        write_atomically(path, seal_document(_json_round_trip(metadata)))
 
 
 def _json_round_trip(configuration: Any) -> Any:
@@ -141,54 +131,21 @@ def _json_round_trip(configuration: Any) -> Any:
 def _read_configuration(folder: Path) -> dict[str, Any]:
     path = folder / CONFIGURATION
     try:
-        content = path.read_bytes()
-        configuration = json.loads(content)
-        _format_sizes(configuration["study"])
-        if isinstance(configuration.get("file"), str):
-            check_sealed(str(path), content, earlier=DIGEST not in configuration)
-            return configuration
-    except DamagedStoreError:
-        raise
+        return open_document(path.read_bytes())
+    except DamagedStoreError as error:
+        raise DamagedStoreError(f"{path}: is damaged; it {error}") from None
     except (FileNotFoundError, NotADirectoryError):
         raise ValueError(f"folder: must be a study folder (got '{folder}'); it has no {CONFIGURATION}") from None
-    except (ValueError, LookupError, TypeError, AttributeError):
-        pass
-    raise DamagedStoreError(f"{path}: is damaged; it is not a study configuration")
 
 
 def read_folder(folder: str | Path) -> StudyFolder:
-    """Return the results of a study so far; ValueError if the folder is not a study's folder, or is damaged.
-
-    A changed or missing configuration, study file, numbers.json or result gives a DamagedStoreWarning. If numbers.json
-    is changed, there are no bounds. A folder without checksums.json gives a DamagedStoreWarning.
-    """
+    """Return the results of a study so far; ValueError if the folder is not a study's folder, or is damaged."""
     folder = Path(folder)
     about = _read_configuration(folder)
     finished = bool(about.get("finished")) and (folder / RESULT).exists()
-    changed = _warn_of_changes(folder, _study_copy(folder, Path(about["file"])).name, bool(about.get("finished")))
     result = Result.load(folder / RESULT) if finished else _checkpoint_result(folder / CHECKPOINT)
-    bounds = _read_bounds(folder) if finished and NUMBERS not in changed else {}
+    bounds = _read_bounds(folder) if finished else {}
     return StudyFolder(folder, about["study"], about.get("versions", {}), Path(about["file"]), result, finished, bounds)
-
-
-def _warn_of_changes(folder: Path, study_copy: str, finished: bool) -> set[str]:
-    """Warn of files that do not match their digests, among those that are read; return the names of these files."""
-    digests = read_checksums(folder)
-    if digests is None:
-        warnings.warn(
-            f"{folder}: has no {CHECKSUMS}, because an earlier version of jaxonline wrote it or the file was deleted; "
-            "changes of its files cannot be noticed",
-            DamagedStoreWarning, stacklevel=3,
-        )  # fmt: skip
-        return set()
-    names = (CONFIGURATION, study_copy, *((NUMBERS, f"{RESULT}/{DOCUMENT}") if finished else ()))
-    lines = changed_files(Folder(folder), {name: digests[name] for name in names if name in digests})
-    if lines:
-        warnings.warn(
-            f"{folder}: {'; '.join(lines)}; `jaxonline run` writes it again",
-            DamagedStoreWarning, stacklevel=3,
-        )  # fmt: skip
-    return {line.partition(":")[0] for line in lines}
 
 
 def _checkpoint_result(checkpoint: Path) -> Result | None:
@@ -209,10 +166,7 @@ def _checkpoint_result(checkpoint: Path) -> Result | None:
 def _without_unknown_regret(result: Result) -> Result:
     """Return the result without comparator loss if some runs lack it; the report then shows losses, not regret."""
     best = result.comparator_loss
-    known = best is not None and not any(
-        np.isnan(best[learners, :, rounds][np.isfinite(result.cumulative_loss[learners, :, rounds])]).any()
-        for learners, rounds in working_slices(result.cumulative_loss)
-    )
+    known = best is not None and not (np.isnan(best[np.isfinite(result.cumulative_loss)]).any())
     return result if known else dataclasses.replace(result, comparator_loss=None)
 
 

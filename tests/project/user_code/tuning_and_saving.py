@@ -58,7 +58,7 @@ def main(folder: Path) -> None:
         checkpoint=jo.Checkpoint(folder / "store", every=10.0),
         progress=lambda done, total, what: print(f"{done:g} of {total:g}: {what.upper()}"),
     )
-    path = result.save(folder / "result.zarr")
+    path = result.save(folder / "result.npz")
     loaded = jo.load_result(path)
     part = loaded.select("tuned", runs=slice(4))
     difference = loaded.paired_difference("tuned", "fixed")

@@ -5,7 +5,6 @@ Seeds are fixed. Where a rate is asked for, the docstring says how often a right
 
 import dataclasses
 import itertools
-import json
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from scipy import stats
 from tiers import some
 
 import jaxonline as jo
-from jaxonline.parameters.errors import DamagedStoreWarning, SkewedRunsWarning
+from jaxonline.parameters.errors import SkewedRunsWarning
 from jaxonline.results.report.tables import format_measurement
 from jaxonline.results.statistics import mean_over_runs, pairwise_p_values, simultaneous
 from jaxonline.results.statistics.bands import N_RESAMPLES
@@ -93,28 +92,8 @@ def renumbered(one: jo.Result) -> jo.Result:
 @pytest.mark.parametrize("interval", EVERY)
 def test_an_interval_is_saved_with_its_result(interval, tmp_path):
     one = dataclasses.replace(result(np.zeros((1, 2, 3))), interval=interval)
-    one.save(tmp_path / "saved")
-    assert jo.load_result(tmp_path / "saved").interval == interval
-
-
-def forget_interval(path) -> None:
-    """Turn a saved result into one of an earlier version, which did not store its interval, and had no digests."""
-    root = json.loads(path.read_bytes())
-    marker = root["attributes"]["jaxonline"]
-    del marker["interval"], marker["document_sha256"]
-    marker["format"] = "jaxonline result 1"
-    path.write_text(json.dumps(root))
-
-
-def test_a_result_saved_without_its_interval_is_read_or_rejected(tmp_path):
-    """Student's interval was the only one, except for studies that stopped by precision."""
-    for name, meta in (("plain", {}), ("stopped", {"precision": {"reached": True}})):
-        result(np.zeros((1, 2, 3)), **meta).save(tmp_path / name)
-        forget_interval(tmp_path / name / "zarr.json")
-    with pytest.warns(DamagedStoreWarning):
-        assert jo.load_result(tmp_path / "plain").interval == jo.intervals.Student()
-    with pytest.raises(ValueError, match=r"without the interval"), pytest.warns(DamagedStoreWarning):
-        jo.load_result(tmp_path / "stopped")
+    one.save(tmp_path / "saved.npz")
+    assert jo.load_result(tmp_path / "saved.npz").interval == interval
 
 
 def test_what_is_in_meta_does_not_choose_the_interval():

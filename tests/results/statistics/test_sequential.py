@@ -122,8 +122,8 @@ def test_a_saved_result_keeps_its_decisions(tmp_path):
     with pytest.warns(PrecisionWarning):
         found = decide(losses, jo.UntilDecided(0.1, Q))
     json.dumps(found.meta, allow_nan=False)
-    found.save(tmp_path / "saved")
-    loaded = jo.load_result(tmp_path / "saved").decisions
+    found.save(tmp_path / "saved.npz")
+    loaded = jo.load_result(tmp_path / "saved.npz").decisions
     assert repr(loaded) == repr(found.decisions)
     assert loaded.between("a", "b") == "undecided"
 

@@ -45,7 +45,7 @@ def test_an_example_runs_and_its_losses_are_below_the_bounds(name, tmp_path):
     assert bool(bounded) == bool(study.promised)
     assert set(json.loads(report.json())["learners"]) == set(learners)
     figures = {f"figure-{measure.name}.png" for measure in study.options["measures"]}
-    names = {"table.csv", "numbers.json", "figure.png", "result.zarr", "report.html"} | figures
+    names = {"table.csv", "numbers.json", "figure.png", "result.npz", "report.html"} | figures
     assert names == {path.name for path in report.save(tmp_path / "out")}
 
 
@@ -99,7 +99,7 @@ def test_a_small_quickstart_writes_table_figure_and_numbers(tmp_path, monkeypatc
     assert all(row["failed"] == "0" for row in rows)
     assert (folder / "figure.png").read_bytes().startswith(b"\x89PNG")
     assert "jaxonline run quickstart --out results/quickstart" in (folder / "report.html").read_text()
-    result = jo.Result.load(folder / "result.zarr")
+    result = jo.Result.load(folder / "result.npz")
     assert result.regret.shape[:2] == (4, 8)
     assert result.rounds[-1] == 442
 
