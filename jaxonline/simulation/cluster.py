@@ -22,7 +22,7 @@ import numpy as np
 
 from jaxonline._xla.barriers import user_code
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError, ArgumentOSError, WaitingForWorkersWarning
+from jaxonline.parameters.errors import ArgumentError, ArgumentOSError, UnfinishedStudyWarning
 from jaxonline.parameters.optional_packages import import_package
 from jaxonline.simulation import blocks
 from jaxonline.simulation.jobs import Job, join_blocks
@@ -208,7 +208,7 @@ def _wait(client: Any, ask: Callable[[], Any]) -> Any:
             raise TimeoutError(f"{text}; start workers and repeat the call, which resumes a study with a checkpoint")
         elif seconds >= WARNING_SECONDS and not has_warned:
             has_warned = True
-            warnings.warn(f"{text}; an error follows after {ERROR_SECONDS:g} s", WaitingForWorkersWarning, stacklevel=4)
+            warnings.warn(f"{text}; an error follows after {ERROR_SECONDS:g} s", UnfinishedStudyWarning, stacklevel=4)
 
 
 Cluster: TypeAlias = int | str | Any  # number of processes, address of a scheduler, or client of `distributed`

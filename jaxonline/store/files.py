@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from jaxonline.parameters.errors import UnlockedStoreWarning
+from jaxonline.parameters.errors import DamagedStoreWarning
 
 try:
     import fcntl
@@ -81,7 +81,7 @@ def locked(folder: Path) -> Iterator[None]:
                 raise BlockingIOError(errno.EAGAIN, message, str(folder)) from None
             warnings.warn(
                 f"checkpoint {folder} cannot be locked ({error.strerror}); let only one process use it",
-                UnlockedStoreWarning, stacklevel=3,
+                DamagedStoreWarning, stacklevel=3,
             )  # fmt: skip
         yield
 
