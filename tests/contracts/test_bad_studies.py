@@ -253,7 +253,6 @@ def comparisons_calls():
     yield from count("seed", lambda seed: study.Context(seed=seed), 0)
     yield from rows("progress", lambda progress: study.Context(progress=progress), TypeError, "yes", 1)
     yield from rows("mesh", lambda mesh: study.Context(mesh=mesh), TypeError, "cpu", 8)
-    yield from rows("out", lambda out: study.Context(out=out), TypeError, 3, ["a"])
     yield from rows("tables", study.Report, TypeError, None, [1], {"a": [1]})
     yield from rows("figures", lambda figures: study.Report({}, figures), TypeError, [1], {"a": 1})
 

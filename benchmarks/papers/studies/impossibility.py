@@ -20,6 +20,7 @@ from jaxtyping import Array, Float, Key
 from pydantic import Field
 
 from benchmarks.papers.claims.noise import PrintedKnownCovariance
+from benchmarks.papers.fields import Names, select_by_name
 from benchmarks.papers.studies import figures
 from jaxonline import estimators, kernels, learners, losses
 from jaxonline.comparators import L2Ball
@@ -34,7 +35,6 @@ from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Interval, Num
 from jaxonline.results.statistics import Growth, difference_of_means
 from jaxonline.study import Comparison, ComparisonResult, Context, Report, Study
 from jaxonline.study.comparison import ignore_skewness_warnings
-from jaxonline.study.study import Names, select_by_name
 
 SECOND_MOMENT = 5.0  # of a copy
 ONE, COVARIANCE_KNOWN, TWO = "one copy", "one copy, covariance told", "two copies"

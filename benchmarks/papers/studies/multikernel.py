@@ -20,6 +20,7 @@ from pydantic import BeforeValidator, Field
 from benchmarks.papers.claims.multikernel import COLUMNS as PRINTED_COLUMNS
 from benchmarks.papers.claims.multikernel import PRINTED_TABLE_2
 from benchmarks.papers.engines.kernels import BLOCK_ROUNDS, expert_jobs, play_sequence, scan_blocks
+from benchmarks.papers.fields import load_set
 from benchmarks.papers.studies import figures
 from jaxonline import datasets, learners
 from jaxonline._xla.compile_options import fast_compile_options, jit_with_options
@@ -33,7 +34,6 @@ from jaxonline.parameters.types import Component, working_dtype
 from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import Number, Table, Text
 from jaxonline.study import Context, Report, Study
-from jaxonline.study.study import load_set
 
 MAX_SEEDS = 10_000
 SETS = ("AR(4)", "Airfoil", "Concrete")

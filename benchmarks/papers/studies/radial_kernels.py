@@ -22,6 +22,7 @@ from benchmarks.papers.claims.surrogates import (
     printed_radial_surrogate_mean,
     printed_surrogate_kernel,
 )
+from benchmarks.papers.fields import Names, Positive, select_by_name
 from benchmarks.papers.studies import figures
 from jaxonline import bounds, estimators, learners
 from jaxonline.bounds import RegretBound
@@ -37,7 +38,6 @@ from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Interval, Number, Table, Text
 from jaxonline.study import BestOf, Comparison, ComparisonResult, Context, Report, Study
 from jaxonline.study.comparison import ignore_skewness_warnings
-from jaxonline.study.study import Names, Positive, select_by_name
 
 WORKED_CASE = "(1 + r^2/d)^-1"
 KERNELS = WORKED_CASE, "(1 + r^2/d)^-2", "exp(-r/sqrt d)"
