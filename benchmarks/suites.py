@@ -15,7 +15,7 @@ from pydantic import Field
 
 import jaxonline as jo
 from benchmarks.papers.commands import StudyCommands
-from benchmarks.papers.fields import Names, load_set, select_by_name
+from benchmarks.papers.study import Names, Study, load_set, select_by_name
 from jaxonline import estimators
 from jaxonline.cli import main
 from jaxonline.datasets import canonical_name, diabetes, load
@@ -26,7 +26,7 @@ from jaxonline.parameters.errors import ArgumentError, SearchEdgeWarning
 from jaxonline.results import Standings
 from jaxonline.results.report.tables import Table
 from jaxonline.results.tuned import Tuned
-from jaxonline.study import Benchmark, Context, Report, Study, Task
+from jaxonline.study import Benchmark, Context, Report, Task
 from jaxonline.study.files.data import scaled_data
 
 

@@ -110,26 +110,13 @@ def _examples(*lines: str) -> str:
     return "Examples: " + "; ".join(lines)
 
 
-def _complete_name(incomplete: str) -> list[str]:
-    from jaxonline.study.files.catalogue import catalogue
-
-    return [name for name in catalogue() if name.lower().startswith(incomplete.lower())]
-
-
-FileOption = Annotated[str | None, typer.Option("--out", metavar="FILE", help="The file; NAME.toml by default.")]
 NAMES = ", ".join(EXAMPLES)
-
-
-def _complete_example(incomplete: str) -> list[str]:
-    return [name for name in EXAMPLES if name.startswith(incomplete)]
 
 
 @app.command("new", epilog=_examples("jaxonline new bandits", "jaxonline new own-data --out mine/study.toml"))
 def _new(
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help=f"A shipped study: {NAMES}.", autocompletion=_complete_example)
-    ] = "quickstart",
-    out: FileOption = None,
+    name: Annotated[str, typer.Argument(metavar="NAME", help=f"A shipped study: {NAMES}.")] = "quickstart",
+    out: Annotated[str | None, typer.Option("--out", metavar="FILE", help="The file; NAME.toml by default.")] = None,
 ) -> None:
     """Write a commented study file to start from: a copy of a shipped study."""
     with usage_errors("jaxonline new", ("name", "out")):
@@ -141,36 +128,20 @@ OutOption = Annotated[
     str | None, typer.Option(metavar="FOLDER", help="Output folder; results/NAME by default for NAME or NAME.toml.")
 ]
 NumberOption = Annotated[int | None, typer.Option(help="Replaces the value in the file.")]
-WorkersOption = Annotated[
-    int | None, typer.Option(min=1, help="Number of worker processes on this machine (Dask, jaxonline\\[cluster]).")
-]
-ClusterOption = Annotated[
-    str | None,
-    typer.Option(metavar="ADDRESS", help="Address of a Dask scheduler whose workers run the study (tcp://host:8786)."),
-]
+FILE_HELP = f"A study file (TOML), or the name of a shipped study: {NAMES}."
+WORKERS_HELP = "Number of worker processes on this machine (Dask, jaxonline\\[cluster])."
+CLUSTER_HELP = "Address of a Dask scheduler whose workers run the study (tcp://host:8786)."
 
 
-@app.command(
-    "run",
-    epilog=_examples(
-        "jaxonline run bandits", "jaxonline run study.toml --out results/mine", "jaxonline run duels --runs 20"
-    ),
-)
+@app.command("run", epilog=_examples("jaxonline run bandits --runs 20", "jaxonline run study.toml --out results/mine"))
 def _run(
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE",
-            help=f"A study file (TOML), or the name of a shipped study: {NAMES}.",
-            autocompletion=_complete_example,
-        ),
-    ],
+    file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
     out: OutOption = None,
     runs: NumberOption = None,
     rounds: NumberOption = None,
     seed: NumberOption = None,
-    workers: WorkersOption = None,
-    cluster: ClusterOption = None,
+    workers: Annotated[int | None, typer.Option(min=1, help=WORKERS_HELP)] = None,
+    cluster: Annotated[str | None, typer.Option(metavar="ADDRESS", help=CLUSTER_HELP)] = None,
 ) -> None:
     """Run the study of a file in a folder. After an interruption the same command continues."""
     if workers is not None and cluster is not None:
@@ -206,9 +177,7 @@ def _show(
 
 @app.command("list", epilog=_examples("jaxonline list", "jaxonline list learners", "jaxonline list GradientLearner"))
 def _list(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="A name, a kind, or 'study'.", autocompletion=_complete_name)
-    ] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="A name, a kind, or 'study'.")] = None,
 ) -> None:
     """Print the shipped studies and all names that a study file can use, or the parameters of one name."""
     with usage_errors("jaxonline list", ()):

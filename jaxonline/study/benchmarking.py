@@ -89,7 +89,6 @@ class Benchmark:
                 raise ArgumentError(name, "must have at least one entry (got none)")
         for name, game in self.games.items():
             check.instance(f"games[{name!r}]", game, isinstance(game, Game | Task), "a Game or a Task")
-        for name in self.games:
             if not file_name(check.text("games' name", name)).strip(".") or "/" in name:
                 raise ArgumentError("games", f"must have names that are valid file names (got {name!r})")
         check_unique_names("games, as files,", map(file_name, self.games))

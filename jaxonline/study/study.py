@@ -1,29 +1,28 @@
-"""Studies: a `Study` declares its parameters as fields, runs in a `Context` and returns a `Report`.
-
-The command line makes its options, help texts and error messages from the fields of a `Study`.
-"""
+"""Studies: they run in a `Context` and return a `Report`."""
 
 import contextlib
 import dataclasses
 import io
 import re
-from abc import abstractmethod
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import pydantic
 from jax.sharding import Mesh
 
-from jaxonline.game import Game
+from jaxonline.game import Game, Learner, WithFeedback
+from jaxonline.learners import InverseSqrt
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError, did_you_mean
+from jaxonline.parameters.errors import ArgumentError, SearchEdgeWarning, SkewedRunsWarning, did_you_mean
 from jaxonline.parameters.signatures import Limits
 from jaxonline.results import Result
 from jaxonline.results.report.page_parts import PageParts
 from jaxonline.results.report.tables import Table, strict_json
-from jaxonline.simulation import simulate
+from jaxonline.results.tuned import Tuned
+from jaxonline.simulation import simulate, tune
 from jaxonline.simulation.cluster import Cluster
 from jaxonline.simulation.options import StudyOptions
 from jaxonline.simulation.progress import Progress, Reporter
@@ -234,47 +233,6 @@ def file_name(name: str) -> str:
     return re.sub(r"[^\w.+/]+", "-", name).strip("-")
 
 
-class Study(pydantic.BaseModel):
-    """Base class of studies: a subclass declares fields with ranges and descriptions, a `title`, and `run`.
-
-    The error message of an invalid field has one line.
-
-    Raises:
-        ValueError: a field is out of its range or unknown.
-
-    Example:
-        >>> from typing import ClassVar
-        >>> from pydantic import Field
-        >>> from jaxonline.results.report.tables import Table
-        >>> from jaxonline.study import Context, Report, Study
-        >>> class Squares(Study):
-        ...     title: ClassVar[str] = "Squares of the first numbers."
-        ...     n: int = Field(3, ge=1, description="How many.")
-        ...
-        ...     def run(self, context: Context) -> Report:
-        ...         return Report({"table": Table(self.title, [{"n": n, "square": n**2} for n in range(self.n)])})
-        >>> Squares(n=4).run(Context()).tables["table"].rows[-1]
-        {'n': 3, 'square': 9}
-        >>> Squares(n=0)
-        Traceback (most recent call last):
-            ...
-        jaxonline.parameters.errors.ArgumentError: n: must be at least 1 (got 0)
-    """
-
-    model_config = pydantic.ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, allow_inf_nan=False)
-    title: ClassVar[str]
-
-    def __init__(self, **fields: Any):
-        try:
-            super().__init__(**fields)
-        except pydantic.ValidationError as error:
-            raise first_error(error, type(self).model_fields) from None
-
-    @abstractmethod
-    def run(self, context: Context) -> Report:
-        """Run the study."""
-
-
 def first_error(errors: pydantic.ValidationError, fields: Iterable[str]) -> ValueError:
     """Return the first error that pydantic found in the fields of a model, unknown fields first, as an ArgumentError.
 
@@ -291,3 +249,32 @@ def first_error(errors: pydantic.ValidationError, fields: Iterable[str]) -> Valu
     limits = Limits(**{limit: value for limit, value in context.items() if limit in Limits._fields})
     problem = f"must be {limits.words}" if limits.words else error["msg"].replace("Input should be", "must be")
     return ArgumentError(name, f"{problem} (got {check.quote(error['input'])})")
+
+
+@contextlib.contextmanager
+def ignore_skewness_warnings() -> Iterator[None]:
+    """Suppress warnings of skewed runs in a study that reports them with `skewness_sentences`."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SkewedRunsWarning)
+        yield
+
+
+def best_step(game: Game, learner: Any, etas: Sequence[float], context: Context, **options: Any) -> Tuned:
+    """Return the search of `jaxonline.tune` for the best step eta / sqrt(t), in runs of the next seed.
+
+    Args:
+        game: the game.
+        learner: a learner whose `step_size` is an `InverseSqrt`, or a function of such a step.
+        etas: candidate values of eta.
+        context: checkpoint, devices, seed and progress.
+        **options: other arguments of `jaxonline.tune`: numbers of runs and rounds.
+    """
+    is_learner = isinstance(learner, Learner | WithFeedback)
+    make = learner if is_learner else lambda eta: learner(InverseSqrt(eta))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SearchEdgeWarning)  # reported as `Tuned.at_edge`
+        return tune(
+            game, make, {"step_size.eta" if is_learner else "eta": list(etas)}, key=context.seed, rungs=1,
+            runs_key=(context.seed + 1) % 2**32, mesh=context.mesh, progress=context.progress,
+            checkpoint=context.checkpoint, **options,
+        )  # fmt: skip

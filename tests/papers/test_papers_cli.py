@@ -16,13 +16,13 @@ from typer.testing import CliRunner
 from benchmarks.papers.__main__ import app
 from benchmarks.papers.claims import registry
 from benchmarks.papers.commands import load_study
-from benchmarks.papers.fields import Names, Numbers
 from benchmarks.papers.studies import STUDIES, multikernel
+from benchmarks.papers.study import Names, Numbers, Study
 from benchmarks.suites import SuiteCommands
 from benchmarks.suites import app as suites
 from jaxonline.datasets import loading
 from jaxonline.results.report.tables import Number, Table, Text
-from jaxonline.study import Context, Report, Study, study
+from jaxonline.study import Context, Report, study
 
 
 class Stub(Study):

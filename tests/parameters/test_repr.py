@@ -10,9 +10,10 @@ from made_results import Tags, made_result
 from registry import LEARNERS
 
 import jaxonline as jo
+from benchmarks.papers.comparison import Comparison
 from jaxonline import bounds, comparators, environments, kernels, losses, noise, verify
 from jaxonline.parameters.short_repr import MAX_CHARACTERS, short_repr
-from jaxonline.study import Benchmark, Comparison, Context
+from jaxonline.study import Benchmark, Context
 
 ROWS = environments.DataStream(np.ones((442, 10)), np.ones(442))
 ARMS = environments.BernoulliArms([0.2, 0.5, 0.8])

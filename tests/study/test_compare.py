@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 import jaxonline as jo
+from benchmarks.papers.comparison import BestOf, Comparison
 from jaxonline.parameters.errors import SkewedRunsWarning
 from jaxonline.results import Result
 from jaxonline.results.report.tables import Table
 from jaxonline.simulation.blocks import default_mesh
-from jaxonline.study import BestOf, Comparison, Context, Report
-from jaxonline.study.comparison import ignore_skewness_warnings, skewness_sentences
+from jaxonline.study import Context, Report
+from jaxonline.study.study import ignore_skewness_warnings, skewness_sentences
 
 ONE = default_mesh(jax.devices()[:1])
 X, Y = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8], [0.8, -0.6]]), np.array([1.0, -1.0, 0.5, 1.0])

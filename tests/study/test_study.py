@@ -7,9 +7,9 @@ import pytest
 from pydantic import Field
 
 import jaxonline as jo
-from benchmarks.papers.fields import Names, Numbers, Words, select_by_name
+from benchmarks.papers.study import Names, Numbers, Study, Words, select_by_name
 from jaxonline.results.report.tables import Table
-from jaxonline.study import Context, Report, Study
+from jaxonline.study import Context, Report
 
 
 class Ranges(Study):

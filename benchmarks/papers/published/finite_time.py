@@ -6,14 +6,14 @@ import numpy as np
 from pydantic import Field
 
 import jaxonline as jo
-from benchmarks.papers.fields import Items, Positive
 from benchmarks.papers.published import statements as published
 from benchmarks.papers.published.statements import Statement
 from benchmarks.papers.studies import figures
+from benchmarks.papers.study import Items, Positive, Study
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import Interval, Number, Table, Text
-from jaxonline.study import Context, Report, Study
+from jaxonline.study import Context, Report
 
 DISTRIBUTIONS = {  # mean rewards of the arms
     1: (0.9, 0.6),

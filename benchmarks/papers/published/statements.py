@@ -24,7 +24,7 @@ from jaxonline.results.statistics import Estimate, mean_over_runs
 from jaxonline.results.statistics.estimates import learners_with_skewed_runs
 from jaxonline.results.statistics.skew_corrected import SkewCorrected
 from jaxonline.study import Context, Report
-from jaxonline.study.comparison import ignore_skewness_warnings
+from jaxonline.study.study import ignore_skewness_warnings
 
 AGREES, DIFFERS, UNDECIDED, NOT_CHECKABLE = "agrees", "differs", "undecided", "not checkable"
 VERDICTS = AGREES, DIFFERS, UNDECIDED, NOT_CHECKABLE

@@ -23,8 +23,9 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from benchmarks.papers.claims.surrogates import printed_surrogate_radius
-from benchmarks.papers.fields import Names, NotNegative, Positive, Words, load_set, select_by_name
+from benchmarks.papers.comparison import BestOf, Comparison, ComparisonResult
 from benchmarks.papers.studies import figures
+from benchmarks.papers.study import Names, NotNegative, Positive, Study, Words, load_set, select_by_name
 from jaxonline import bounds, estimators, learners
 from jaxonline.comparators import RKHSBall, positive_negative_angle, rkhs_norm
 from jaxonline.comparators.rkhs import gram_matrix
@@ -39,8 +40,8 @@ from jaxonline.parameters.types import Component
 from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Interval, Number, Table, Text, pivot
 from jaxonline.results.tuned import Tuned
-from jaxonline.study import BestOf, Comparison, ComparisonResult, Context, Report, Study
-from jaxonline.study.comparison import ignore_skewness_warnings
+from jaxonline.study import Context, Report
+from jaxonline.study.study import ignore_skewness_warnings
 
 CLEAN, ALGORITHM_1, ALGORITHM_2 = "clean instances", "Algorithm 1", "Algorithm 2"
 BOUND_TUNED, NAIVE, TWO_FEATURES = "Algorithm 1, told bounds", "one copy", "Fourier, 2 copies"

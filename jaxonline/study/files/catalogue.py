@@ -6,7 +6,7 @@ import inspect
 import re
 import sys
 import typing
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -180,12 +180,6 @@ def _is_installed(name: str, folder: Path) -> bool:
 # ---------------------------------------------------------------------------------------------------------------------
 # What `jaxonline list` prints.
 
-_TYPE_WORDS = {
-    "number": "a number", "integer": "an integer", "flag": "true or false", "text": "a text",
-    "texts": "a list of texts", "array": "a list of numbers", "seed": "a seed",
-    "function": "a function MODULE:NAME", "components": "a list",
-}  # fmt: skip
-
 
 def describe_kind(kind: str) -> list[str]:
     """Return one line for each name of a kind."""
@@ -220,25 +214,16 @@ def argument_sentences(doc: str) -> dict[str, str]:
 
 
 def format_parameter(parameter: Parameter, sentence: str) -> str:
-    """Return a line on a parameter: name, type, range, default, sentence."""
-    words = [_TYPE_WORDS[taken] for taken in _TYPE_WORDS if taken in parameter.takes]
-    words = ["an object"] if "component" in parameter.takes else words
-    if parameter.choices:
-        words = [f"one of {', '.join(map(repr, parameter.choices))}"]
-    accepted = " ".join(filter(None, [" or ".join(words) or "anything", parameter.limits.words]))
-    if parameter.required:
-        return f"{parameter.name}, {accepted}: {sentence}"
+    """Return a line on a parameter: name, types, range, default, sentence."""
+    types = sorted(parameter.takes - {"nothing", "horizon", "function"} or {"function"})
+    words = "one of " + ", ".join(parameter.choices) if parameter.choices else " or ".join(types)
+    accepted = f"{words} {parameter.limits.words}".strip()
     default = "the study's rounds" if "horizon" in parameter.takes else format_default(parameter.default)
-    return f"{parameter.name}, {accepted}; by default {default}: {sentence}"
+    return f"{parameter.name}: {accepted}{'' if parameter.required else f' (default: {default})'}; {sentence}"
 
 
 def format_default(value: Any) -> str:
     """Return a default value as text: numbers and texts as they are, objects by their class or name."""
-    if value is None or isinstance(value, bool | int | float | str):
-        return "none" if value in (None, "") else str(value).lower() if isinstance(value, bool) else f"{value}"
-    return getattr(value, "__name__", type(value).__name__)
-
-
-def kinds() -> Iterable[str]:
-    """Return the kinds of components."""
-    return dict.fromkeys(component.kind for component in catalogue().values())
+    if isinstance(value, bool | int | float | str):
+        return str(value).lower() if isinstance(value, bool) else str(value)
+    return "none" if value is None else getattr(value, "__name__", type(value).__name__)

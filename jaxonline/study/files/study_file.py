@@ -17,11 +17,10 @@ from jaxonline.results.report.summary import decision_notes, default_quantity, h
 from jaxonline.results.report.tables import Table
 from jaxonline.results.tuned import Tuned
 from jaxonline.simulation import Precision, UntilDecided, sweep
-from jaxonline.study.comparison import best_step, ignore_skewness_warnings
 from jaxonline.study.files.builder import Builder
 from jaxonline.study.files.catalogue import as_component
 from jaxonline.study.files.source import SourceFile, read_source
-from jaxonline.study.study import Context, Report, first_error
+from jaxonline.study.study import Context, Report, best_step, first_error, ignore_skewness_warnings
 
 STOPPING_RULES = {"precision": Precision, "until": UntilDecided}
 MOST_RUNS = 100_000  # by default, if a stopping rule decides how many runs there are
@@ -297,7 +296,7 @@ def study_report(
         unknown = ", ".join(name for name in bounds if name not in last)
         sentences.append(f"The bounds do not cover the steps of {unknown}.")
     if tuned:
-        etas = ", ".join(f"{name}: {search.choice['eta']:g}" for name, search in tuned.items())
+        etas = ", ".join(f"{name}: {search.choice['step_size.eta']:g}" for name, search in tuned.items())
         sentences.append(f"Steps are eta / sqrt(t), chosen in other runs ({etas}).")
         at_edge = ", ".join(name for name, search in tuned.items() if search.at_edge)
         sentences += [f"The best step is the smallest or largest one tried: {at_edge}."] if at_edge else []

@@ -10,9 +10,10 @@ from annotated_types import Interval
 from pydantic import Field
 
 import jaxonline as jo
+from benchmarks.papers.comparison import BestOf
 from jaxonline.parameters.types import Number
 from jaxonline.results.report.tables import Table
-from jaxonline.study import BestOf, Report
+from jaxonline.study import Report
 
 
 class NLMSState(NamedTuple):

@@ -1,12 +1,57 @@
-"""Types of the fields of studies, choices by name, and data sets of studies."""
+"""Studies of the papers: a `Study` declares its parameters as fields; the command line makes its options from them."""
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import pydantic
 
 from jaxonline import datasets
 from jaxonline.parameters.errors import ArgumentError, did_you_mean
+from jaxonline.study import Context, Report
+from jaxonline.study.study import first_error
+
+
+class Study(pydantic.BaseModel):
+    """Base class of studies: a subclass declares fields with ranges and descriptions, a `title`, and `run`.
+
+    The error message of an invalid field has one line.
+
+    Raises:
+        ValueError: a field is out of its range or unknown.
+
+    Example:
+        >>> from typing import ClassVar
+        >>> from pydantic import Field
+        >>> from jaxonline.results.report.tables import Table
+        >>> from benchmarks.papers.study import Study
+        >>> from jaxonline.study import Context, Report
+        >>> class Squares(Study):
+        ...     title: ClassVar[str] = "Squares of the first numbers."
+        ...     n: int = Field(3, ge=1, description="How many.")
+        ...
+        ...     def run(self, context: Context) -> Report:
+        ...         return Report({"table": Table(self.title, [{"n": n, "square": n**2} for n in range(self.n)])})
+        >>> Squares(n=4).run(Context()).tables["table"].rows[-1]
+        {'n': 3, 'square': 9}
+        >>> Squares(n=0)
+        Traceback (most recent call last):
+            ...
+        jaxonline.parameters.errors.ArgumentError: n: must be at least 1 (got 0)
+    """
+
+    model_config = pydantic.ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, allow_inf_nan=False)
+    title: ClassVar[str]
+
+    def __init__(self, **fields: Any):
+        try:
+            super().__init__(**fields)
+        except pydantic.ValidationError as error:
+            raise first_error(error, type(self).model_fields) from None
+
+    @abstractmethod
+    def run(self, context: Context) -> Report:
+        """Run the study."""
 
 
 def _split_commas(value: Any) -> Any:

@@ -1,35 +1,34 @@
 """Comparisons of learners in one game, with the choice of their steps, theoretical bounds, tables and curves."""
 
-import contextlib
 import dataclasses
 import math
 import time
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from jaxonline.game import Game, Learner, WithFeedback
+from jaxonline.game import Game
 from jaxonline.game.roles import Comparator, HindsightComparator
 from jaxonline.learners import InverseSqrt
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError, SearchEdgeWarning, SkewedRunsWarning
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.short_repr import short_repr
 from jaxonline.results import Result
 from jaxonline.results.parts import select_runs
 from jaxonline.results.statistics.estimates import learners_with_skewed_runs, missing_from
 from jaxonline.results.statistics.missing_events import MissingEvents
 from jaxonline.results.tuned import Tuned
-from jaxonline.simulation import sweep, tune
+from jaxonline.simulation import sweep
 from jaxonline.simulation.halving import successive_halving
 from jaxonline.simulation.options import RunOptions
 from jaxonline.simulation.recording import RecordedRounds
 from jaxonline.simulation.sweeps import LearnerEntry
 from jaxonline.simulation.tuning_trials import horizon_values
-from jaxonline.study.study import Context
+from jaxonline.study import Context
+from jaxonline.study.study import best_step
 
 LearnerMaker: TypeAlias = Callable[[InverseSqrt], LearnerEntry]  # a function of a step size
 Makers: TypeAlias = Mapping[str, LearnerMaker]
@@ -112,14 +111,6 @@ class ComparisonResult(NamedTuple):
         return {"rounds": result.rounds, "runs": len(result.runs), "level": level, "learners": learners}
 
 
-@contextlib.contextmanager
-def ignore_skewness_warnings() -> Iterator[None]:
-    """Suppress warnings of skewed runs in a study that reports them with `skewness_sentences`."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SkewedRunsWarning)
-        yield
-
-
 @dataclasses.dataclass(frozen=True)
 class BestOf:
     """Choice of a step: for every learner, the step eta / sqrt(t) with the least mean loss among a few candidates.
@@ -132,7 +123,7 @@ class BestOf:
         also_report: with "third", labels of further steps to report; each becomes a learner with the label as its name.
 
     Example:
-        >>> from jaxonline.study import BestOf
+        >>> from benchmarks.papers.comparison import BestOf
         >>> BestOf({"0.1": 0.1, "0.3": 0.3, "1": 1.0}).at_edge({"one": 0.3, "other": 1.0})
         ('other',)
     """
@@ -186,27 +177,6 @@ class BestOf:
         return select_runs(result, list(members.values()), slice(third, None), list(members)), etas, tuned
 
 
-def best_step(game: Game, learner: Any, etas: Sequence[float], context: Context, **options: Any) -> Tuned:
-    """Return the search of `jaxonline.tune` for the best step eta / sqrt(t), in runs of the next seed.
-
-    Args:
-        game: the game.
-        learner: a learner whose `step_size` is an `InverseSqrt`, or a function of such a step.
-        etas: candidate values of eta.
-        context: checkpoint, devices, seed and progress.
-        **options: other arguments of `jaxonline.tune`: numbers of runs and rounds.
-    """
-    is_learner = isinstance(learner, Learner | WithFeedback)
-    make = learner if is_learner else lambda eta: learner(InverseSqrt(eta))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SearchEdgeWarning)  # reported as `Tuned.at_edge`
-        return tune(
-            game, make, {"step_size.eta" if is_learner else "eta": list(etas)}, key=context.seed, rungs=1,
-            runs_key=(context.seed + 1) % 2**32, mesh=context.mesh, progress=context.progress,
-            checkpoint=context.checkpoint, **options,
-        )  # fmt: skip
-
-
 @dataclasses.dataclass(frozen=True, repr=False)
 class Comparison:
     """Comparison of learners in one game, against one comparator.
@@ -226,7 +196,8 @@ class Comparison:
     Example:
         >>> import numpy as np
         >>> import jaxonline as jo
-        >>> from jaxonline.study import Comparison, Context
+        >>> from benchmarks.papers.comparison import Comparison
+        >>> from jaxonline.study import Context
         >>> game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
         >>> learners = {"gradient": lambda step: jo.GradientLearner(jo.estimators.FullGradient(), step)}
         >>> result = Comparison(game, learners, jo.L2Ball(2.0), tune=0.5).run(Context(), n_runs=2, n_rounds=6)
