@@ -187,12 +187,13 @@ class Report:
         folder = Path(folder)
         texts = {f"{name}.csv": table.csv() for name, table in self.tables.items()} | {"numbers.json": self.json()}
         paths = [write_text(folder / name, text) for name, text in texts.items()]
+        saved = [result.save(folder / f"{file_name(name)}.zarr") for name, result in self.results.items()]
         figures = {name: _png(draw()) for name, draw in self.figures.items()}
         for name, image in figures.items():
             with output_file(folder / f"{name}.png") as path:
                 path.write_bytes(image)
             paths.append(path)
-        paths += [result.save(folder / f"{file_name(name)}.zarr") for name, result in self.results.items()]
+        paths += saved
         paths.append(write_text(folder / "report.html", self._page("", figures)))
         return list(dict.fromkeys(folder / path.relative_to(folder).parts[0] for path in paths))
 

@@ -101,8 +101,8 @@ def _optax_components() -> Iterator[Component]:
         for name, value in sorted(vars(module).items()):
             if not inspect.isfunction(value) or name.startswith(("_", "scale_by")):
                 continue
-            first = next(iter(inspect.signature(value).parameters), "")
-            if kind == "optimizers" and first == "learning_rate":
+            required = [p.name for p in inspect.signature(value).parameters.values() if p.default is p.empty]
+            if kind == "optimizers" and required == ["learning_rate"]:
                 yield Component(name, kind, value, functools.partial(value, 1.0))
             elif kind == "schedules" and name.endswith(("schedule", "decay")):
                 yield as_component(name, value, kind)

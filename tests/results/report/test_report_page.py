@@ -238,7 +238,7 @@ def test_learners_may_have_any_name():
 # Reports of studies
 
 
-def test_a_report_as_a_page_and_in_latex(tmp_path):
+def test_a_report_as_a_page(tmp_path):
     shown = Table("Regret, 5 %", ROWS, COLUMNS, caption="A caption.")
     result = made_result()
     drawn = []
@@ -254,10 +254,6 @@ def test_a_report_as_a_page_and_in_latex(tmp_path):
         assert words in page
     assert page.count('<img src="data:image/png;base64,iVBORw0KGgo') == 1
     assert data_of(page)[0]["bounds"].keys() == {"learner 0"}
-    tex = report.latex()
-    assert tex.startswith("% \\usepackage{booktabs}\n\\begin{table}")
-    assert r"\caption{Regret, 5 \%}" in tex
-    assert tex.count(r"\end{tabular}") == tex.count(r"\begin{tabular}") == 1
     drawn.clear()
     paths = report.save(tmp_path)
     assert paths[-1].name == "report.html"
@@ -272,4 +268,4 @@ def test_results_are_saved_before_figures_are_drawn(tmp_path):
     report = Report({"table": Table("", ROWS, COLUMNS)}, {"a figure": draw}, results={"result": made_result()})
     with pytest.raises(RuntimeError, match="it cannot be drawn"):
         report.save(tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {"table.csv", "numbers.json", "result.zarr", "checksums.json"}
+    assert {path.name for path in tmp_path.iterdir()} == {"table.csv", "numbers.json", "result.zarr"}

@@ -9,7 +9,8 @@ from scipy import stats
 
 import jaxonline as jo
 from benchmarks.intervals import rankings
-from benchmarks.papers.comparison import ComparisonResult, missing_events_sentence
+from benchmarks.papers.comparison import ComparisonResult
+from benchmarks.papers.studies.figures import missing_events_sentence
 from jaxonline.parameters.errors import SkewedRunsWarning
 from jaxonline.results import Standings
 from jaxonline.results.report.formats import format_number

@@ -39,7 +39,7 @@ def test_run_prints_and_writes_everything(played):
     rows = (out / "table.csv").read_text().splitlines()
     assert len(rows) == 4
     numbers = json.loads((out / "numbers.json").read_text())["learners"]
-    assert len(numbers["greedy[epsilon=0.05]"]["bound"]) == 2
+    assert len(numbers["greedy[epsilon=0.05]"]["bound"]) == 3
     assert numbers["best"]["bound"] is None
     page = (out / "report.html").read_text()
     assert f"jaxonline run {folder / 'arms.toml'} --out {out}" in page
@@ -73,7 +73,7 @@ def test_a_folder_of_another_study_is_refused(played):
     changed = copy.deepcopy(ARMS)
     changed["game"]["environment"]["means"][1] = 0.6
     before = {path.name: path.read_bytes() for path in (folder / "out").iterdir() if path.is_file()}
-    for file, words in ((changed, "game.environment"), (ARMS | {"rounds": 20}, ""), (ARMS | {"seed": 4}, "key")):
+    for file, words in ((changed, "game"), (ARMS | {"rounds": 20}, ""), (ARMS | {"seed": 4}, "key")):
         done = call("run", write(folder / "changed.toml", file), "--out", folder / "out")
         assert done.exit_code == 2
         assert str(folder / "out") in done.stderr

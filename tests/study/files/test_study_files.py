@@ -64,6 +64,7 @@ def test_rules_feedback_and_steps(folder):
 
 
 @pytest.mark.long
+@pytest.mark.filterwarnings("ignore::jaxonline.parameters.errors.SearchEdgeWarning")
 def test_steps_are_chosen_by_tune(folder):
     """In runs of the next seed over a quarter of the rounds; the reported runs are those of `simulate`."""
     table = {name: value for name, value in COPIES.items() if name != "precision"} | {"runs": 6, "record_at": [30]}
@@ -96,7 +97,7 @@ def test_user_data_user_learners_and_grids_are_read(folder):
     assert load(folder, law).game.feedback.noise.covariance == 0.5
     own = {"type": "CustomNoise", "draw": "mine:draw", "covariance": "mine:covariance"}
     law["game"]["feedback"]["noise"] = own
-    (folder / "mine.py").write_text(f"{OWN}\ndef draw(key, dimension):\n    pass\ncovariance = draw\n")
+    (folder / "mine.py").write_text(f"{OWN}\ndef draw(key, t, x):\n    return 0.0 * x\ncovariance = draw\n")
     assert load(folder, law).game.feedback.noise.draw.__name__ == "draw"
 
 
@@ -111,20 +112,27 @@ def test_user_data_user_learners_and_grids_are_read(folder):
         ({"centre": True}, [[-2.0, 0.0], [0.0, 0.0], [2.0, 0.0]], [1.0, 2.0, 6.0]),
         ({"positive": 6}, [[1.0, 2.0], [3.0, 2.0], [5.0, 2.0]], [-1.0, -1.0, 1.0]),
         ({"target": "a", "drop": ["b"]}, [[1.0], [2.0], [6.0]], [1.0, 3.0, 5.0]),
-        ({"scale": True}, [[1 / 5, 0], [3 / 5, 0], [1.0, 0]], [-2 / 3, -1 / 3, 1.0]),
     ],
 )
 def test_data_are_selected_centred_and_scaled(folder, beside, X, y):
     (folder / "own.csv").write_text("a,b,y\n1,2,1\n3,2,2\n5,2,6\n")
-    np.savez(folder / "own.npz", X=[[1.0, 2.0], [3.0, 2.0], [5.0, 2.0]], y=[1.0, 2.0, 6.0])
-    for file in ("own.csv", "own.npz") if set(beside) <= {"centre", "positive", "scale"} else ("own.csv",):
+    table = copy.deepcopy(DATA)
+    table["game"]["environment"] |= {"order": "file", **beside}
+    stream = load(folder, table).game.environment
+    np.testing.assert_array_equal(stream.X, np.float32(X))
+    np.testing.assert_array_equal(stream.y, np.float32(y))
+
+
+def test_scaled_data_have_rows_and_targets_of_at_most_one(folder):
+    np.savez(folder / "own.npz", X=np.random.default_rng(0).normal(size=(6, 2)), y=np.arange(6.0))
+    for file in ("own.csv", "own.npz"):
         table = copy.deepcopy(DATA)
-        table["game"]["environment"] = {"type": "data", "file": file, "order": "file", **beside}
+        table["game"]["environment"] = {"type": "data", "file": file, "centre": True, "scale": True, "order": "file"}
         stream = load(folder, table).game.environment
-        kept = stream.X[:, : len(X[0])] if "scale" not in beside else stream.X * [1, 0]
-        np.testing.assert_allclose(kept, X, rtol=0.2 if "scale" in beside else 1e-6)
-        np.testing.assert_allclose(stream.y, y, rtol=1e-6)
-        assert "scale" not in beside or np.linalg.norm(stream.X, axis=1).max() == pytest.approx(1.0)
+        X, y = np.asarray(stream.X, float), np.asarray(stream.y, float)
+        assert np.linalg.norm(X, axis=1).max() == pytest.approx(1.0)
+        assert X.std(axis=0) == pytest.approx(np.full(2, X[:, 0].std()), rel=1e-5)
+        assert (y.mean(), np.abs(y).max()) == (pytest.approx(0.0, abs=1e-6), pytest.approx(1.0))
 
 
 def test_parquet_and_words_are_read(folder, monkeypatch):
