@@ -168,7 +168,7 @@ def makes(function, kind):
     return inspect.isclass(product) and issubclass(product, kind)
 
 
-PYTHON_ONLY = {"optimistic_adam"} | {  # which is deprecated
+PYTHON_ONLY = {"optimistic_adam", "noisy_sgd"} | {  # which warn of options that change
     name
     for name, entry in catalogue().items()
     if any(p.in_python_only and p.required for p in entry.parameters.values() if name != "GivenDelays")

@@ -79,11 +79,14 @@ class Builder:
     def argument(self, parameter: Parameter, value: Any, at: KeyPath) -> Any:
         """Return the argument that the value of a key stands for."""
         takes = parameter.takes
-        if (isinstance(value, str) and "component" in takes) or (isinstance(value, dict) and "type" in value):
-            return self.build(value, at)
         if isinstance(value, str) and "function" in takes:
             found = self.find(value, at)
-            return found.function if isinstance(found, Component) else found
+            function = found.function if isinstance(found, Component) else found
+            needed = isinstance(found, Component) and any(p.required for p in found.parameters.values())
+            if "component" not in takes or (needed and not isinstance(function, type)):
+                return function
+        if (isinstance(value, str) and "component" in takes) or (isinstance(value, dict) and "type" in value):
+            return self.build(value, at)
         if isinstance(value, list) and "components" in takes:
             return [self.build(item, (*at, i)) for i, item in enumerate(value)]
         with self.source.errors_at(at[:-1], (at[-1],)):
