@@ -26,7 +26,7 @@ from jaxonline.parameters.errors import ArgumentError, SearchEdgeWarning
 from jaxonline.results import Standings
 from jaxonline.results.report.tables import Table
 from jaxonline.results.tuned import Tuned
-from jaxonline.study import Benchmark, Context, Report, Task
+from jaxonline.study import Context, Report, Task
 from jaxonline.study.files.data import scaled_data
 
 
@@ -59,7 +59,10 @@ class Suite(Study):
         entries = self.entries()
         entries = entries._replace(learners=select_by_name("only", self.only, entries.learners))
         games, learners, sentences = self.tune(entries, context)
-        standings = Benchmark(games, learners).run(context, n_runs=self.runs, n_rounds=self.rounds)
+        standings = jo.benchmark(
+            games, learners, n_runs=self.runs, n_rounds=self.rounds, key=context.seed, progress=context.progress,
+            checkpoint=context.checkpoint, cluster=context.cluster,
+        )  # fmt: skip
         tables, figures, problems = self._across_games(standings)
         return Report(
             {"ranks": standings.table, "means": standings.means, **tables},

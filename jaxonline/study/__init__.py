@@ -1,4 +1,4 @@
-"""Studies: `Context` and `Report`, `benchmark` with `Task` and `Benchmark`, study files.
+"""Studies: `Context` and `Report`, `benchmark` with `Task`, study files.
 
 Modules are loaded on first use, so that the command line starts fast.
 """

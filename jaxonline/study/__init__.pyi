@@ -1,4 +1,3 @@
-from .benchmarking import Benchmark as Benchmark
 from .benchmarking import Task as Task
 from .benchmarking import benchmark as benchmark
 from .files.source import StudyFileError as StudyFileError

@@ -249,7 +249,8 @@ def first_error(errors: pydantic.ValidationError, fields: Iterable[str]) -> Valu
         return context["error"]
     limits = Limits(**{limit: value for limit, value in context.items() if limit in Limits._fields})
     problem = f"must be {limits.words}" if limits.words else error["msg"].replace("Input should be", "must be")
-    return ArgumentError(name, f"{problem} (got {check.quote(error['input'])})")
+    value = error["input"]
+    return ArgumentError(name, f"{problem} (got {value if isinstance(value, str) else check.quote(value)})")
 
 
 @contextlib.contextmanager

@@ -12,7 +12,6 @@ from registry import LEARNERS
 import jaxonline as jo
 from jaxonline import bounds, comparators, environments, kernels, losses, noise, verify
 from jaxonline.parameters.short_repr import MAX_CHARACTERS, short_repr
-from jaxonline.study import Benchmark
 
 ROWS = environments.DataStream(np.ones((442, 10)), np.ones(442))
 ARMS = environments.BernoulliArms([0.2, 0.5, 0.8])
@@ -186,9 +185,3 @@ def test_a_verification_prints_as_two_lines_and_as_an_html_table():
     assert len(repr(verification).splitlines()) == 2
     page = Tags(verification._repr_html_())
     assert {"within tolerance", "enumeration"} <= set(page.words)
-
-
-def test_a_benchmark_prints_as_one_line():
-    line = repr(Benchmark({"arms": BANDIT}, {"own": lambda task: jo.learners.UCB1()}))
-    assert " at 0x" not in line
-    assert "\n" not in line

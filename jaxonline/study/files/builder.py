@@ -10,7 +10,7 @@ import numpy as np
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import did_you_mean
 from jaxonline.parameters.signatures import Parameter
-from jaxonline.study.files.catalogue import Component, as_component, find_component, load_user_object
+from jaxonline.study.files.catalogue import Entry, as_entry, catalogue, load_user_object
 from jaxonline.study.files.source import KeyPath, SourceFile
 
 MAX_LEARNERS = 500
@@ -46,20 +46,25 @@ class Builder:
             raise self.source.error(at, f"must be a name, or a table with a type (got {check.quote(value)})")
         given = {key: item for key, item in table.items() if key != "type"}
         found = self.find(table["type"], at)
-        if not isinstance(found, Component):  # of the user's module
+        if not isinstance(found, Entry):  # of the user's module
             if not given and not isinstance(found, type):
                 return found
-            found = as_component(table["type"], found)
+            found = as_entry(table["type"], found)
         return self.call(found, given, at)
 
     def find(self, name: str, at: KeyPath) -> Any:
-        """Return the `Component` of a name, or the object that MODULE:NAME names."""
-        with self.source.errors_at(at):
-            return load_user_object(self.source.folder, name) if ":" in name else find_component(name)
+        """Return the `Entry` of a name, or the object that MODULE:NAME names."""
+        if ":" in name:
+            with self.source.errors_at(at):
+                return load_user_object(self.source.folder, name)
+        if name not in catalogue():
+            suggestion = did_you_mean(name, catalogue())
+            raise self.source.error(at, f"must be a name of `jaxonline list` (got {name!r}){suggestion}")
+        return catalogue()[name]
 
-    def call(self, component: Component, given: Mapping[str, Any], at: KeyPath) -> Any:
+    def call(self, entry: Entry, given: Mapping[str, Any], at: KeyPath) -> Any:
         """Call a constructor with the keys of a table as its arguments."""
-        name, parameters = component.name, component.parameters
+        name, parameters = entry.name, entry.parameters
         for key in given:
             if key not in parameters:
                 known = f"{name} has {', '.join(parameters) or 'no keys'}"
@@ -74,15 +79,15 @@ class Builder:
         if name == "data":
             arguments["folder"] = self.source.folder
         with self.source.errors_at(at, given):
-            return component.make(**arguments)
+            return entry.make(**arguments)
 
     def argument(self, parameter: Parameter, value: Any, at: KeyPath) -> Any:
         """Return the argument that the value of a key stands for."""
         takes = parameter.takes
         if isinstance(value, str) and "function" in takes:
             found = self.find(value, at)
-            function = found.function if isinstance(found, Component) else found
-            needed = isinstance(found, Component) and any(p.required for p in found.parameters.values())
+            function = found.function if isinstance(found, Entry) else found
+            needed = isinstance(found, Entry) and any(p.required for p in found.parameters.values())
             if "component" not in takes or (needed and not isinstance(function, type)):
                 return function
         if (isinstance(value, str) and "component" in takes) or (isinstance(value, dict) and "type" in value):
@@ -128,8 +133,8 @@ class Builder:
         if not isinstance(table, dict) or not isinstance(table.get("type"), str):
             return
         found = self.find(table["type"], (*at, *path))
-        if not isinstance(found, Component):
-            found = as_component(table["type"], found if callable(found) else object)
+        if not isinstance(found, Entry):
+            found = as_entry(table["type"], found if callable(found) else object)
         for key, value in table.items():
             parameter = found.parameters.get(key)
             if parameter is not None and isinstance(value, list) and not parameter.takes & _LISTS:

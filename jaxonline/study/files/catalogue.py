@@ -16,21 +16,15 @@ from jaxonline.parameters.signatures import Parameter, exported_names, parameter
 from jaxonline.study.files.data import data_stream
 
 PACKAGES = {  # by kind: the packages that export its names
-    "learners": ("learners",),
-    "environments": ("environments", "environments.adversaries"),
-    "feedback": ("feedback", "feedback.delays"),
-    "noise": ("feedback.noise",),
-    "losses": ("losses",),
-    "estimators": ("estimators",),
-    "kernels": ("kernels",),
-    "comparators": ("comparators",),
-    "bounds": ("bounds",),
+    "learners": ("learners",), "environments": ("environments", "environments.adversaries"),
+    "feedback": ("feedback", "feedback.delays"), "noise": ("feedback.noise",), "losses": ("losses",),
+    "estimators": ("estimators",), "kernels": ("kernels",), "comparators": ("comparators",), "bounds": ("bounds",),
     "measures": ("simulation.measures", "simulation.coverage", "simulation.stopping"),
-}
+}  # fmt: skip
 USER_NAME = re.compile(r"(?P<module>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):(?P<name>[A-Za-z_]\w*)")
 
 
-class Component(NamedTuple):
+class Entry(NamedTuple):
     """A name of study files: its kind, the class or function that documents it, and the function that makes it."""
 
     name: str  # CLASS.METHOD for another constructor of a class
@@ -47,35 +41,35 @@ class Component(NamedTuple):
         return {p.name: p for p in given if (self.kind, p.name) != ("optimizers", "learning_rate")}
 
 
-def as_component(name: str, function: Callable[..., Any], kind: str = "") -> Component:
-    """Return the component that a class or function makes."""
-    return Component(name, kind, function, function)
+def as_entry(name: str, function: Callable[..., Any], kind: str = "") -> Entry:
+    """Return the entry of a class or function."""
+    return Entry(name, kind, function, function)
 
 
 @functools.cache
-def catalogue() -> dict[str, Component]:
-    """Return all components of the packages and of optax by name."""
-    found: dict[str, Component] = {}
+def catalogue() -> dict[str, Entry]:
+    """Return the entries of the packages and of optax by name."""
+    found: dict[str, Entry] = {}
     for kind, packages in PACKAGES.items():
         for package in packages:
-            for component in _package_components(kind, importlib.import_module(f"jaxonline.{package}")):
-                found.setdefault(component.name, component)
-    for component in (as_component("data", data_stream, "environments"), *_optax_components()):
-        found.setdefault(component.name, component)
+            for entry in _package_entries(kind, importlib.import_module(f"jaxonline.{package}")):
+                found.setdefault(entry.name, entry)
+    for entry in (as_entry("data", data_stream, "environments"), *_optax_entries()):
+        found.setdefault(entry.name, entry)
     return found
 
 
-def _package_components(kind: str, module: ModuleType) -> Iterator[Component]:
+def _package_entries(kind: str, module: ModuleType) -> Iterator[Entry]:
     """Yield the structs of a package, their other constructors, and the functions that make structs or bounds."""
     for name in exported_names(module):
         value = getattr(module, name)
         if _is_struct(value):
-            yield as_component(name, value, kind)
+            yield as_entry(name, value, kind)
             for method, maker in vars(value).items():
                 if isinstance(maker, classmethod) and _makes(maker.__func__, value):
-                    yield as_component(f"{name}.{method}", getattr(value, method), kind)
+                    yield as_entry(f"{name}.{method}", getattr(value, method), kind)
         elif inspect.isfunction(value) and (kind == "bounds" or _is_struct(_product(value))):
-            yield as_component(name, value, kind)
+            yield as_entry(name, value, kind)
 
 
 def _is_struct(value: Any) -> bool:
@@ -93,7 +87,7 @@ def _makes(method: Callable[..., Any], owner: type) -> bool:
     return not method.__name__.startswith("_") and annotation in (owner.__name__, "Self")
 
 
-def _optax_components() -> Iterator[Component]:
+def _optax_entries() -> Iterator[Entry]:
     """Yield optimizers (with learning rate 1), schedules, and projections with a radius."""
     import optax
 
@@ -103,22 +97,15 @@ def _optax_components() -> Iterator[Component]:
                 continue
             required = [p.name for p in inspect.signature(value).parameters.values() if p.default is p.empty]
             if kind == "optimizers" and required == ["learning_rate"]:
-                yield Component(name, kind, value, functools.partial(value, 1.0))
+                yield Entry(name, kind, value, functools.partial(value, 1.0))
             elif kind == "schedules" and name.endswith(("schedule", "decay")):
-                yield as_component(name, value, kind)
+                yield as_entry(name, value, kind)
             elif kind == "projections" and list(inspect.signature(value).parameters) == ["tree", "scale"]:
-                yield Component(name, kind, value, functools.partial(_identity, value))
+                yield Entry(name, kind, value, functools.partial(_identity, value))
 
 
 def _identity(value: Any) -> Any:
     return value
-
-
-def find_component(name: str) -> Component:
-    """Return the component of a name; ValueError for an unknown name."""
-    if name not in catalogue():
-        raise ValueError(f"must be a name of `jaxonline list` (got {name!r}){did_you_mean(name, catalogue())}")
-    return catalogue()[name]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -143,26 +130,21 @@ def load_user_object(folder: Path, written: str) -> Any:
 def _import_module(folder: Path, name: str) -> ModuleType:
     file = folder.joinpath(*name.split(".")).with_suffix(".py")
     if not file.is_file() or folder not in file.resolve().parents:
-        problem = f"must name a module in the folder of the study file (got {name!r}); there is no {file}"
-        raise ValueError(problem)
+        raise ValueError(f"must name a module in the folder of the study file (got {name!r}); there is no {file}")
     content = file.read_bytes()
     if _IMPORTED.get(name) == (file, content) and name in sys.modules:
         return sys.modules[name]
     if name not in _IMPORTED and _is_installed(name.partition(".")[0], folder):
-        problem = f"must name a module that is not also installed (got {name!r}); give {file.name} another name"
-        raise ValueError(problem)
+        raise ValueError(f"must name a module that is not installed (got {name!r}); give {file.name} another name")
     spec: Any = importlib.util.spec_from_file_location(name, file)
-    module, previous = importlib.util.module_from_spec(spec), sys.modules.get(name)
-    sys.modules[name] = module
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
     sys.path.append(str(folder))  # for its own imports; at the end, so that it hides no installed module
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[name]
-        if previous is not None:
-            sys.modules[name] = previous
-        problem = f"must name a module that can be imported (got {file}); {type(error).__name__}: {error}"
-        raise ValueError(problem) from None
+        words = f"must name a module that can be imported (got {file}); {type(error).__name__}: {error}"
+        raise ValueError(words) from None
     finally:
         sys.path.remove(str(folder))
     _IMPORTED[name] = file, content
@@ -187,13 +169,13 @@ def describe_kind(kind: str) -> list[str]:
     return [kind.capitalize(), *sorted(lines, key=str.lower)]
 
 
-def describe_component(component: Component) -> list[str]:
-    """Return the lines on a component: what it is, and its parameters."""
-    owner = getattr(component.function, "__self__", None)
+def describe_entry(entry: Entry) -> list[str]:
+    """Return the lines on an entry: what it is, and its parameters."""
+    owner = getattr(entry.function, "__self__", None)
     sentences = argument_sentences(inspect.getdoc(owner) or "") if isinstance(owner, type) else {}
-    sentences |= argument_sentences(inspect.getdoc(component.function) or "")
-    lines = [f"{component.name} ({component.kind}): {first_line(component.function)}"]
-    return lines + [f"  {format_parameter(p, sentences.get(p.name, ''))}" for p in component.parameters.values()]
+    sentences |= argument_sentences(inspect.getdoc(entry.function) or "")
+    lines = [f"{entry.name} ({entry.kind}): {first_line(entry.function)}"]
+    return lines + [f"  {format_parameter(p, sentences.get(p.name, ''))}" for p in entry.parameters.values()]
 
 
 def first_line(value: Any) -> str:

@@ -17,7 +17,7 @@ from jaxonline.parameters.errors import ArgumentError, UnfinishedStudyWarning, d
 from jaxonline.results import Result
 from jaxonline.simulation.cluster import connect_workers
 from jaxonline.store.output_paths import check_folder, write_text
-from jaxonline.study.files import catalogue
+from jaxonline.study.files.catalogue import argument_sentences, catalogue, describe_entry, describe_kind
 from jaxonline.study.files.study_file import StudyKeys, load_study_file, study_report
 from jaxonline.study.files.templates import EXAMPLES
 from jaxonline.study.study import Context, Report
@@ -96,22 +96,21 @@ def _finished_runs(result: Result) -> Result:
 
 def list_names(console: Any, name: str | None) -> None:
     """Print all names that a study file can use, the names of a kind, or the parameters of one name."""
-    for line in _list_lines(name):
-        console.print(line, markup=False, highlight=False)
-
-
-def _list_lines(name: str | None) -> list[str]:
-    kinds = {component.kind: None for component in catalogue.catalogue().values()}
+    names = catalogue()
+    kinds = list(dict.fromkeys(entry.kind for entry in names.values()))
     if name is None:
-        lines = [line for kind in kinds for line in (*catalogue.describe_kind(kind), "")]
-        shipped = f"Shipped studies (jaxonline run NAME): {', '.join(EXAMPLES)}"
-        return [*lines, shipped, "Parameters of one name: jaxonline list NAME. Keys of a file: jaxonline list study"]
-    if name == "study":
-        sentences = catalogue.argument_sentences(inspect.getdoc(StudyKeys) or "")
-        return ["Keys of a study file", *(f"  {key}: {sentence}" for key, sentence in sentences.items())]
-    if name in kinds:
-        return catalogue.describe_kind(name)
-    if name not in catalogue.catalogue():
-        known = did_you_mean(name, (*catalogue.catalogue(), *kinds, "study"))
-        raise ArgumentError("name", f"must be a kind or a name that `jaxonline list` prints (got {name!r}){known}")
-    return catalogue.describe_component(catalogue.catalogue()[name])
+        lines = [line for kind in kinds for line in (*describe_kind(kind), "")]
+        lines.append(f"Shipped studies (jaxonline run NAME): {', '.join(EXAMPLES)}")
+        lines.append("Parameters of one name: jaxonline list NAME. Keys of a study file: jaxonline list study")
+    elif name == "study":
+        sentences = argument_sentences(inspect.getdoc(StudyKeys) or "")
+        lines = ["Keys of a study file", *(f"  {key}: {sentence}" for key, sentence in sentences.items())]
+    elif name in kinds:
+        lines = describe_kind(name)
+    elif name in names:
+        lines = describe_entry(names[name])
+    else:
+        suggestion = did_you_mean(name, (*names, *kinds, "study"))
+        raise ArgumentError("name", f"must be a name or a kind that `jaxonline list` prints (got {name!r}){suggestion}")
+    for line in lines:
+        console.print(line, markup=False, highlight=False)

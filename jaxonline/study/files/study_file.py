@@ -11,6 +11,7 @@ import pydantic
 
 from jaxonline.game import Game, WithFeedback
 from jaxonline.learners import Constant, InverseSqrt
+from jaxonline.parameters import check
 from jaxonline.parameters.errors import did_you_mean
 from jaxonline.results import Result
 from jaxonline.results.report.summary import decision_notes, default_quantity, horizon_table, precision_notes
@@ -18,8 +19,8 @@ from jaxonline.results.report.tables import Table
 from jaxonline.results.tuned import Tuned
 from jaxonline.simulation import Precision, UntilDecided, sweep
 from jaxonline.study.files.builder import Builder
-from jaxonline.study.files.catalogue import as_component
-from jaxonline.study.files.source import SourceFile, read_source
+from jaxonline.study.files.catalogue import as_entry
+from jaxonline.study.files.source import KeyPath, SourceFile, read_source
 from jaxonline.study.study import Context, Report, best_step, first_error, ignore_skewness_warnings
 
 STOPPING_RULES = {"precision": Precision, "until": UntilDecided}
@@ -112,7 +113,7 @@ class StudyFile(NamedTuple):
         }
         return study_report(result, self.keys.title, bounds, tuned)
 
-    def _key_of(self, argument: str) -> tuple[str, ...]:
+    def _key_of(self, argument: str) -> KeyPath:
         """Return the key of an argument of `simulate`; () if the error is not about the file."""
         name, _, item = argument.partition("[")
         if name == "n_runs":
@@ -180,24 +181,33 @@ class _Reader:
 
     def read(self) -> StudyFile:
         keys, build = self.keys, self.builder.build
-        etas = self.candidates()
-        game = self.builder.call(as_component("game", Game), keys.game, ("game",))
+        game = self.builder.call(as_entry("game", Game), keys.game, ("game",))
         options = {"n_runs": keys.runs, "n_rounds": keys.rounds, "record_at": keys.record_at, "spacing": keys.spacing,
                    "block_size": keys.block_size, **self.stopping_rule()}  # fmt: skip
         options["comparator"] = None if keys.comparator is None else build(keys.comparator, ("comparator",))
         options["measures"] = [build(measure, ("measures", i)) for i, measure in enumerate(keys.measures)]
         learners, members, families = {}, {}, {}
+        steps, etas = self.steps()
         for name, table in keys.learners.items():
-            built, entries = self.learner(name, table, separate=bool(etas))
+            built, entries = self.learner(name, table, steps.get(name), separate=bool(etas))
             if set(built) & set(members):
                 raise self.source.error(("learners", name), f"must have a name of its own (got {', '.join(built)})")
             learners, members, families[name] = learners | entries, members | built, tuple(built)
-        named = {"bounds": keys.bounds, "tune": keys.tune if isinstance(keys.tune, dict) and not etas else {}}
-        for key, name in ((key, name) for key, table in named.items() for name in table):
+        bounds = {}
+        for name, bound in keys.bounds.items():
             if name not in families:
-                raise self.source.error((key, name), f"must name a learner{did_you_mean(name, families)}")
-        bounds = {name: build(bound, ("bounds", name)) for name, bound in keys.bounds.items()}
+                raise self.source.error(("bounds", name), f"must name a learner{did_you_mean(name, families)}")
+            bounds[name] = build(bound, ("bounds", name))
+            self.check_arms(("bounds", name), bound, game)
         return StudyFile(self.source, keys, game, learners, members, families, bounds, options, etas)
+
+    def check_arms(self, at: KeyPath, bound: Any, game: Game) -> None:
+        """Check that the bound of a bandit algorithm is for the number of arms of the game."""
+        sizes = getattr(game.specs.outcome, "shape", ())
+        for key in {"n_arms", "gaps", "means"}.intersection(bound) if sizes and isinstance(bound, dict) else ():
+            n_arms = len(bound[key]) if isinstance(bound[key], list) else bound[key]
+            if n_arms != sizes[0]:
+                raise self.source.error((*at, key), f"must be for the {sizes[0]} arms of the game (got {n_arms} arms)")
 
     def stopping_rule(self) -> dict[str, Any]:
         """Return the options of `simulate` for the key `precision` or `until`."""
@@ -206,27 +216,35 @@ class _Reader:
             if table is not None:
                 rule = {key: value for key, value in table.items() if key != "most_runs"}
                 most = table.get("most_runs", MOST_RUNS)
-                return {name: self.builder.call(as_component(name, make), rule, (name,)), "n_runs": most}
+                return {name: self.builder.call(as_entry(name, make), rule, (name,)), "n_runs": most}
         return {}
 
-    def candidates(self) -> list[float]:
-        """Return the candidates of the steps, if the key `tune` has them."""
-        tune = self.keys.tune
-        if not isinstance(tune, dict) or "best_of" not in tune:
-            return []
+    def steps(self) -> tuple[dict[str, float], list[float]]:
+        """Return eta of each learner whose step the key `tune` sets, and the candidates if the best one is chosen."""
+        tune, names = self.keys.tune, self.keys.learners
         with self.source.errors_at(("tune",)):
-            if len(tune) > 1 or not isinstance(tune["best_of"], list) or not tune["best_of"]:
-                raise ValueError("must have the key best_of alone, a list of numbers")
-            return [float(InverseSqrt(eta).eta) for eta in tune["best_of"]]
+            if isinstance(tune, dict) and set(tune) == {"best_of"}:
+                if not isinstance(tune["best_of"], list) or not tune["best_of"]:
+                    raise ValueError(f"best_of must be a list of numbers (got {check.quote(tune['best_of'])})")
+                return dict.fromkeys(names, 1.0), [float(InverseSqrt(eta).eta) for eta in tune["best_of"]]
+            etas = dict.fromkeys(() if tune is None else names, tune) if not isinstance(tune, dict) else tune
+            if tune is not None and set(etas) != set(names):
+                raise ValueError(f"must have an eta for each learner (got {', '.join(etas)}, not {', '.join(names)})")
+            return {name: float(InverseSqrt(eta).eta) for name, eta in etas.items()}, []
 
-    def learner(self, name: str, value: Any, separate: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+    def learner(
+        self, name: str, value: Any, eta: float | None, separate: bool
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the learners of an entry by name, and the same as sweeps with their feedback."""
-        at, table = ("learners", name), {"type": value} if isinstance(value, str) else value
-        feedback = None
+        at, table, feedback = ("learners", name), {"type": value} if isinstance(value, str) else value, None
         if isinstance(table, dict) and "feedback" in table:
             feedback = self.builder.build(table["feedback"], (*at, "feedback"))
             table = {key: item for key, item in table.items() if key != "feedback"}
-        points = self.builder.expand(self.with_step(name, table), at)
+        if isinstance(table, dict) and eta is not None:
+            if "step_size" in table:
+                raise self.source.error((*at, "step_size"), "must be left out, since tune sets it")
+            table = table | {"step_size": {"type": "InverseSqrt", "eta": eta}}
+        points = self.builder.expand(table, at)
         built = {f"{name}{end}": self.builder.build(point.table, at) for end, point in points.items()}
         groups: dict[str, dict[str, Any]] = {}
         for (full_name, learner), point in zip(built.items(), points.values(), strict=True):
@@ -242,19 +260,6 @@ class _Reader:
         if feedback is not None:
             entries = {group: WithFeedback(learner, feedback) for group, learner in entries.items()}
         return built, entries
-
-    def with_step(self, name: str, table: Any) -> Any:
-        """Return the table of a learner with the step that the key `tune` sets."""
-        tune = self.keys.tune
-        if tune is None or not isinstance(table, dict):
-            return table
-        if "step_size" in table:
-            raise self.source.error(("learners", name, "step_size"), "must be left out, since tune sets it")
-        eta = tune if not isinstance(tune, dict) else 1.0 if "best_of" in tune else tune.get(name)
-        with self.source.errors_at(("tune",)):
-            if eta is None:
-                raise ValueError(f"must have an eta for each learner (got none for {name!r})")
-            return table | {"step_size": {"type": "InverseSqrt", "eta": float(InverseSqrt(eta).eta)}}
 
 
 # ---------------------------------------------------------------------------------------------------------------------

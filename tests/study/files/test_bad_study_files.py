@@ -44,7 +44,7 @@ def test_keys_have_their_lines():
 
 WRONG = [  # a key, its value, and what the message contains besides the key
     ("rounds", -3, "-3"), ("rounds", 3.5, "3.5"), ("runs", True, "True"), ("seed", -1, "-1"),
-    ("spacing", "lin", "'lin'"),
+    ("spacing", "lin", "got lin"),
     ("rnds", 3, "did you mean 'rounds'"), ("block_size", 10**10, "1,000,000,000"), ("runs", 10**400, ""),
     ("game.loss", "ArmLos", "did you mean 'ArmLoss'"), ("game.loss", "BestArm", ""), ("game.feedback", "UCB1", ""),
     ("game.feedbck", "Bandit", "did you mean 'feedback'"), ("game.environment.means", [0.2, 1.5], "1.5"),
@@ -54,7 +54,7 @@ WRONG = [  # a key, its value, and what the message contains besides the key
     ("learners.greedy.epsilon", [], "got 0"), ("learners.greedy.epsilon", [0.1, 0.1], "twice"),
     ("learners.greedy.epsilon", [0.1, -1], "got -1"), ("learners.greedy.epsilon", [*range(600)], "600"),
     ("learners.greedy.epsilon", 10**400, ""), ("learners.EXP3.n_arms", -1, "got -1"), ("bounds.UCB", "ucb1", "'UCB1'"),
-    ("bounds.UCB1.gaps", [-0.5], "-0.5"), ("tune", 0.5, "step_size"), ("measures", ["Swiches"], "'Switches'"),
+    ("bounds.UCB1.gaps", [-0.5], "-0.5"), ("bounds.UCB1.gaps", [0.0, 0.5], "3 arms"), ("tune", 0.5, "step_size"), ("measures", ["Swiches"], "'Switches'"),
     ("precision", {"half_width": 0.1}, "beside runs"), ("until", {"margin": 1.0}, "beside runs"),
 ]  # fmt: skip
 
@@ -76,8 +76,8 @@ def test_an_error_names_file_line_and_key(folder, key, value, words):
 
 
 TUNED = [
-    ({"two copies": 0.5}, "tune: .*'clean'"), ({"best_of": []}, "tune: "), ({"best_of": [-1.0]}, "tune: .*-1"),
-    ({"best_of": [0.1], "runs": "third"}, "tune: "), ({"two copies": 1, "clean": 1, "x": 1}, "tune.x: "),
+    ({"two copies": 0.5}, "tune: .*clean"), ({"best_of": []}, "tune: "), ({"best_of": [-1.0]}, "tune: .*-1"),
+    ({"best_of": [0.1], "runs": "third"}, "tune: "), ({"two copies": 1, "clean": 1, "x": 1}, "tune: "),
     (-1.0, "tune: "),
 ]  # fmt: skip
 
