@@ -17,14 +17,6 @@ MAX_LEARNERS = 500
 _LISTS = {"array", "components", "texts", "anything"}  # parameters for which a list is one value
 
 
-class Point(NamedTuple):
-    """A learner of a grid: its table, and the values that name it."""
-
-    table: Any  # with one value for each list
-    chosen: str  # the values that are not numbers, in brackets; may be empty
-    label: str  # the numbers, as in a sweep; may be empty
-
-
 class Axis(NamedTuple):
     """A list of values in the table of a learner, which is one axis of the grid."""
 
@@ -106,27 +98,32 @@ class Builder:
     # -----------------------------------------------------------------------------------------------------------------
     # Grids: a list instead of a single value in a learner's table makes one learner for each value.
 
-    def expand(self, table: Any, at: KeyPath) -> dict[str, Point]:
-        """Return the learners of a table by the ends of their names; StudyFileError if a list is empty or too long."""
+    def expand(self, name: str, table: Any, at: KeyPath) -> dict[str, tuple[str, str, Any]]:
+        """Return the learners of an entry by name: the name without the numbers, the numbers as text, and the table.
+
+        Raises:
+            StudyFileError: a list is empty, too long, or has a value twice.
+        """
         axes = list(self.axes(table, (), at))
         size = math.prod(len(axis.values) for axis in axes)
         if axes and not 0 < size <= MAX_LEARNERS:
             longest = max(axes, key=lambda axis: len(axis.values) if size else -len(axis.values))
             raise self.source.error((*at, *longest.path), f"must give 1 to {MAX_LEARNERS} learners (got {size:,})")
         last = [axis.path[-1] for axis in axes]
-        points: dict[str, Point] = {}
+        learners: dict[str, tuple[str, str, Any]] = {}
         for values in itertools.product(*(axis.values for axis in axes)):
             point, words = table, {False: [], True: []}
             for axis, value in zip(axes, values, strict=True):
                 key = axis.path[-1] if last.count(axis.path[-1]) == 1 else ".".join(map(str, axis.path))
                 point = _replace_at(point, axis.path, value)
                 words[axis.is_numeric].append(f"{key}={format_in_name(value)}")
-            chosen, label = (", ".join(words[numeric]) for numeric in (False, True))
-            end = "".join(f"[{part}]" for part in (chosen, label) if part)
-            if end in points:
-                raise self.source.error((*at, *axes[-1].path), f"must have distinct values (got {end} twice)")
-            points[end] = Point(point, f"[{chosen}]" if chosen else "", label)
-        return points
+            group = f"{name}[{', '.join(words[False])}]" if words[False] else name
+            label = ", ".join(words[True])
+            full_name = f"{group}[{label}]" if label else group
+            if full_name in learners:
+                raise self.source.error((*at, *axes[-1].path), f"must have distinct values (got {full_name} twice)")
+            learners[full_name] = group, label, point
+        return learners
 
     def axes(self, table: Any, path: KeyPath, at: KeyPath) -> Iterator[Axis]:
         """Yield the lists that stand for single values, in a table and in the tables inside it."""

@@ -244,19 +244,19 @@ class _Reader:
             if "step_size" in table:
                 raise self.source.error((*at, "step_size"), "must be left out, since tune sets it")
             table = table | {"step_size": {"type": "InverseSqrt", "eta": eta}}
-        points = self.builder.expand(table, at)
-        built = {f"{name}{end}": self.builder.build(point.table, at) for end, point in points.items()}
-        groups: dict[str, dict[str, Any]] = {}
-        for (full_name, learner), point in zip(built.items(), points.values(), strict=True):
-            group = full_name if separate or not point.label else f"{name}{point.chosen}"
-            groups.setdefault(group, {})[point.label] = learner
+        points = self.builder.expand(name, table, at)
+        built = {full_name: self.builder.build(point, at) for full_name, (_, _, point) in points.items()}
+        groups: dict[str, dict[str, str]] = {}
+        for full_name, (group, label, _) in points.items():
+            groups.setdefault(group, {})[label] = full_name
         entries: dict[str, Any] = {}
-        for group, learners in groups.items():
+        for group, names in groups.items():
+            alone = {full_name: built[full_name] for full_name in names.values()}
+            swept = dict(zip(names, alone.values(), strict=True))
             try:
-                single = next(iter(learners.values())) if len(learners) == 1 else None
-                entries[group] = sweep(learners) if single is None else single
+                entries |= alone if separate or len(alone) == 1 else {group: sweep(swept)}
             except ValueError:  # they also differ in other fields: one program each
-                entries |= {f"{group}[{label}]": learner for label, learner in learners.items()}
+                entries |= alone
         if feedback is not None:
             entries = {group: WithFeedback(learner, feedback) for group, learner in entries.items()}
         return built, entries
