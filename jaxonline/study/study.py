@@ -127,6 +127,7 @@ class Report:
         shown: the tables to print; all by default.
         bounds: regret bounds at each recorded round for the HTML page, by name of the result and by learner.
         page: other arguments of `results.report.page.html_page`, such as configuration, commands and about.
+        title: title of the study; by default that of the first table.
 
     Example:
         >>> import sys, tempfile
@@ -157,6 +158,7 @@ class Report:
     shown: Sequence[Table] | None = None
     bounds: Mapping[str, Mapping[str, np.ndarray]] = dataclasses.field(default_factory=dict)
     page: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    title: str = ""
 
     def __post_init__(self) -> None:
         kinds = (("tables", Table, "a dictionary of tables"), ("results", Result, "a dictionary of results"))
@@ -168,7 +170,9 @@ class Report:
         check.instance("figures", self.figures, valid, "a dictionary of functions that draw")
 
     def show(self, console: "Console") -> None:
-        """Print tables and sentences on a rich console."""
+        """Print title, tables and sentences on a rich console."""
+        if self.title:
+            console.print(self.title, markup=False, highlight=False)
         for table in self._for_people():
             console.print(table)
         for sentence in self.sentences:
@@ -204,7 +208,7 @@ class Report:
         from jaxonline.results.report.page import html_page
 
         tables = self._for_people()
-        title = title or next((table.title for table in tables if table.title), "Report")
+        title = title or self.title or next((table.title for table in tables if table.title), "Report")
         return html_page(
             title, sentences=self.sentences, results=self.results, bounds=self.bounds, tables=tables, figures=figures,
             **{**self.page, **parts},

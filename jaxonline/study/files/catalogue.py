@@ -200,8 +200,10 @@ def format_parameter(parameter: Parameter, sentence: str) -> str:
     types = sorted(parameter.takes - {"nothing", "horizon", "function"} or {"function"})
     words = "one of " + ", ".join(parameter.choices) if parameter.choices else " or ".join(types)
     accepted = f"{words} {parameter.limits.words}".strip()
-    default = "the study's rounds" if "horizon" in parameter.takes else format_default(parameter.default)
-    return f"{parameter.name}: {accepted}{'' if parameter.required else f' (default: {default})'}; {sentence}"
+    if not parameter.required:
+        default = "the study's rounds" if "horizon" in parameter.takes else format_default(parameter.default)
+        accepted += f" (default: {default})"
+    return f"{parameter.name}: {accepted}" + (f"; {sentence}" if sentence else "")
 
 
 def format_default(value: Any) -> str:

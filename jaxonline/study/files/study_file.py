@@ -296,7 +296,7 @@ def study_report(
         },
     }  # fmt: skip
     notes = precision_notes(result.meta.get("precision")) + decision_notes(result.meta.get("decisions"))
-    sentences = [title, *(f"{note[0].upper()}{note[1:]}." for note in notes)]
+    sentences = [f"{note[0].upper()}{note[1:]}." for note in notes]
     if len(last) < len(bounds):
         unknown = ", ".join(name for name in bounds if name not in last)
         sentences.append(f"The bounds do not cover the steps of {unknown}.")
@@ -312,7 +312,7 @@ def study_report(
 
     figures = {"figure": lambda: plot(quantity, bounds=lines or None, title=title or None)}
     figures |= {f"figure-{name}": functools.partial(plot, name) for name in further}
-    return Report(tables, figures, list(filter(None, sentences)), {"result": result}, numbers, bounds={"result": lines})
+    return Report(tables, figures, sentences, {"result": result}, numbers, bounds={"result": lines}, title=title)
 
 
 def bound_curve(bound: Any, step: Any, rounds: np.ndarray) -> np.ndarray:
