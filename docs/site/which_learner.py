@@ -142,8 +142,8 @@ def cells_of(row: Row) -> list[str]:
         for p in parameters_of(getattr(value, constructor) if constructor else value)
         if (p.required or "horizon" in p.takes) and not (row.estimator and p.name == "estimator")
     ]
-    traits = getattr(value, "traits", None)
-    losses = traits.loss_range if isinstance(traits, LearnerTraits) else None
+    losses = getattr(value, "loss_range", None)
+    losses = losses if isinstance(losses, tuple) else None  # otherwise it depends on the learner's numbers
     assumptions = getattr(getattr(bounds, row.bound), "assumptions", None) if row.bound else None
     losses = losses or (assumptions.losses if assumptions else None)
     return [

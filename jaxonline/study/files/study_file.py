@@ -1,5 +1,6 @@
 """Studies that are read from a file."""
 
+import dataclasses
 import functools
 import os
 import re
@@ -87,7 +88,7 @@ class StudyFile(NamedTuple):
         Raises:
             StudyFileError: a learner or the comparator does not fit the game, or a number does not fit the study.
         """
-        context = Context(context.checkpoint, context.mesh, self.keys.seed, context.progress, context.cluster)
+        context = dataclasses.replace(context, seed=self.keys.seed)
         steps = {name: getattr(learner, "step_size", None) for name, learner in self.members.items()}
         tuned: dict[str, Tuned] = {}
         try:
