@@ -15,20 +15,19 @@ from pydantic import Field
 
 import jaxonline as jo
 from benchmarks.papers.commands import StudyCommands
+from benchmarks.papers.study import Names, Study, load_set, select_by_name
 from jaxonline import estimators
 from jaxonline.cli import main
 from jaxonline.datasets import canonical_name, diabetes, load
 from jaxonline.datasets.fetch import fetch_by_name
 from jaxonline.datasets.loading import data_files, search_paths
 from jaxonline.datasets.tables import select_columns, text_cells, to_arrays
-from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.errors import ArgumentError, SearchEdgeWarning
 from jaxonline.results import Standings
 from jaxonline.results.report.tables import Table
 from jaxonline.results.tuned import Tuned
-from jaxonline.study import Benchmark, Context, Report, Study, Task
+from jaxonline.study import Context, Report, Task
 from jaxonline.study.files.data import scaled_data
-from jaxonline.study.study import Names, load_set, select_by_name
-from jaxonline.study.tuning import best_step
 
 
 class Entries(NamedTuple):
@@ -60,7 +59,10 @@ class Suite(Study):
         entries = self.entries()
         entries = entries._replace(learners=select_by_name("only", self.only, entries.learners))
         games, learners, sentences = self.tune(entries, context)
-        standings = Benchmark(games, learners).run(context, n_runs=self.runs, n_rounds=self.rounds)
+        standings = jo.benchmark(
+            games, learners, n_runs=self.runs, n_rounds=self.rounds, key=context.seed, progress=context.progress,
+            checkpoint=context.checkpoint, cluster=context.cluster,
+        )  # fmt: skip
         tables, problems = self._across_games(standings)
         return Report(
             {"ranks": standings.table, "means": standings.means, **tables},
@@ -191,13 +193,18 @@ class NoisyRegression(Suite):
         """Choose a step for each learner in each set."""
         if self.eta is not None:
             return entries
-        games, makers = entries.games, self._makers()
+        games, makers, sizes = entries.games, self._makers(), {"n_runs": self.runs, "n_rounds": self.rounds}
         tuned: dict[str, dict[str, Tuned]] = {name: {} for name in entries.learners}
-        with context.parts(len(games) * len(tuned)) as part:
+        with context.parts(len(games) * len(tuned)) as part, warnings.catch_warnings():
+            warnings.simplefilter("ignore", SearchEdgeWarning)  # the sentences say it
             for game, task in games.items():
                 for name, by_game in tuned.items():
                     step_context = part(f"steps of {name} in {game}")
-                    by_game[game] = best_step(task.game, makers[name], ETAS, step_context, self.runs, self.rounds)
+                    by_game[game] = jo.tune(
+                        task.game, lambda eta, make=makers[name]: make(jo.InverseSqrt(eta)), {"eta": list(ETAS)},
+                        key=context.seed, mesh=context.mesh, progress=step_context.progress,
+                        checkpoint=step_context.checkpoint, **sizes,
+                    )  # fmt: skip
 
         def maker(name: str) -> Callable[[Task], Any]:
             return lambda task: next(tuned[name][game].learner for game in games if games[game].game is task.game)

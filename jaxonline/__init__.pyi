@@ -73,9 +73,7 @@ from .simulation.measures import StoppingRound as StoppingRound
 from .simulation.measures import Switches as Switches
 from .simulation.measures import Unanswered as Unanswered
 from .simulation.measures import WrongRecommendation as WrongRecommendation
-from .study import Comparison as Comparison
 from .study import Context as Context
-from .study import Study as Study
 from .study import Task as Task
 from .study import benchmark as benchmark
 from .study import load_study_file as load_study_file

@@ -1,15 +1,15 @@
-"""The command line: `new`, `run`, `show`, `report`, `diff`, `list`, `schema`, `quickstart`.
+"""The command line: `new`, `run`, `show`, `list`, `quickstart`.
 
 Slow modules are imported late. An error prints two lines and exits.
 """
 
 import contextlib
-import importlib
 import os
 import platform
 import signal
 import sys
 import traceback
+import warnings
 from collections.abc import Collection, Iterator
 from importlib import metadata
 from typing import Annotated, Any
@@ -18,14 +18,13 @@ import typer
 from typer.core import TyperGroup
 
 from jaxonline.parameters.errors import did_you_mean, replace_controls, replace_unencodable, to_one_line
-from jaxonline.store.output_paths import check_file
 from jaxonline.study.files.templates import EXAMPLES, write_study_template
 
 UsageError: Any = typer.BadParameter.__base__  # typer does not export this class
 EXIT_BAD_INPUT, EXIT_BUG, EXIT_INTERRUPTED = 2, 3, 130
 EXIT_CODES = (
-    "Exit codes: 0, success; 2, invalid input, or an output that cannot be written; 3, an error "
-    "in jaxonline; 130, interrupted (Ctrl-C or SIGTERM)."
+    "Exit codes: 0, success; 2, invalid input, or an output that cannot be written; 3, an error in jaxonline; "
+    "130, interrupted (Ctrl-C or SIGTERM)."
 )
 
 
@@ -111,26 +110,13 @@ def _examples(*lines: str) -> str:
     return "Examples: " + "; ".join(lines)
 
 
-def _complete_name(incomplete: str) -> list[str]:
-    from jaxonline.study.files.catalogue import catalogue
-
-    return [name for name in catalogue() if name.lower().startswith(incomplete.lower())]
-
-
-FileOption = Annotated[str | None, typer.Option("--out", metavar="FILE", help="The file; NAME.toml by default.")]
 NAMES = ", ".join(EXAMPLES)
-
-
-def _complete_example(incomplete: str) -> list[str]:
-    return [name for name in EXAMPLES if name.startswith(incomplete)]
 
 
 @app.command("new", epilog=_examples("jaxonline new bandits", "jaxonline new own-data --out mine/study.toml"))
 def _new(
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help=f"A shipped study: {NAMES}.", autocompletion=_complete_example)
-    ] = "quickstart",
-    out: FileOption = None,
+    name: Annotated[str, typer.Argument(metavar="NAME", help=f"A shipped study: {NAMES}.")] = "quickstart",
+    out: Annotated[str | None, typer.Option("--out", metavar="FILE", help="The file; NAME.toml by default.")] = None,
 ) -> None:
     """Write a commented study file to start from: a copy of a shipped study."""
     with usage_errors("jaxonline new", ("name", "out")):
@@ -138,56 +124,29 @@ def _new(
     typer.echo(replace_controls(f"{', '.join(map(str, written))} written\nRun it: jaxonline run {written[0]}"))
 
 
-@app.command("schema", epilog=_examples("jaxonline schema --out study.schema.json"))
-def _schema(
-    out: Annotated[
-        str | None, typer.Option("--out", metavar="FILE", help="The file; standard output by default.")
-    ] = None,
-) -> None:
-    """Write the JSON schema of study files, for checks and completion in editors."""
-    with usage_errors("jaxonline schema", ("out",)):
-        from jaxonline.study.files.schema import schema_text, write_schema
-
-        typer.echo(schema_text(), nl=False) if out is None else write_schema(check_file("out", out))
-
-
 OutOption = Annotated[
     str | None, typer.Option(metavar="FOLDER", help="Output folder; results/NAME by default for NAME or NAME.toml.")
 ]
 NumberOption = Annotated[int | None, typer.Option(help="Replaces the value in the file.")]
-WorkersOption = Annotated[
-    int | None, typer.Option(help="Number of worker processes on this machine (Dask, jaxonline\\[cluster]).")
-]
-ClusterOption = Annotated[
-    str | None,
-    typer.Option(metavar="ADDRESS", help="Address of a Dask scheduler whose workers run the study (tcp://host:8786)."),
-]
+FILE_HELP = f"A study file (TOML), or the name of a shipped study: {NAMES}."
+WORKERS_HELP = "Number of worker processes on this machine (Dask, jaxonline\\[cluster])."
+CLUSTER_HELP = "Address of a Dask scheduler whose workers run the study (tcp://host:8786)."
 
 
-@app.command(
-    "run",
-    epilog=_examples(
-        "jaxonline run bandits", "jaxonline run study.toml --out results/mine", "jaxonline run duels --runs 20"
-    ),
-)
+@app.command("run", epilog=_examples("jaxonline run bandits --runs 20", "jaxonline run study.toml --out results/mine"))
 def _run(
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE",
-            help=f"A study file, TOML or JSON, or the name of a shipped study: {NAMES}.",
-            autocompletion=_complete_example,
-        ),
-    ],
+    file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
     out: OutOption = None,
     runs: NumberOption = None,
     rounds: NumberOption = None,
     seed: NumberOption = None,
-    workers: WorkersOption = None,
-    cluster: ClusterOption = None,
+    workers: Annotated[int | None, typer.Option(min=1, help=WORKERS_HELP)] = None,
+    cluster: Annotated[str | None, typer.Option(metavar="ADDRESS", help=CLUSTER_HELP)] = None,
 ) -> None:
     """Run the study of a file in a folder. After an interruption the same command continues."""
-    _run_file("jaxonline run", file, out, {"runs": runs, "rounds": rounds, "seed": seed}, workers, cluster)
+    if workers is not None and cluster is not None:
+        raise typer.BadParameter("must be left out beside --workers", param_hint="--cluster")
+    _run_file("jaxonline run", file, out, {"runs": runs, "rounds": rounds, "seed": seed}, workers or cluster)
 
 
 @app.command("quickstart", epilog=_examples("jaxonline quickstart", "jaxonline quickstart --runs 20"))
@@ -198,50 +157,33 @@ def _quickstart(
     _run_file("jaxonline quickstart", "quickstart", out, {"runs": runs, "rounds": rounds, "seed": seed})
 
 
-def _run_file(
-    command: str, file: str, out: str | None, overrides: dict[str, Any], workers: Any = None, cluster: Any = None
-) -> None:
-    with usage_errors(command, ("out", "runs", "rounds", "seed", "cluster", "workers")):
+def _run_file(command: str, file: str, out: str | None, overrides: dict[str, Any], cluster: Any = None) -> None:
+    with usage_errors(command, ("out", "runs", "rounds", "seed", "cluster")):
         from jaxonline.study.files.commands import run_file
 
-        run_file(console(), file, out, overrides, workers, cluster)
+        run_file(console(), file, out, overrides, cluster)
 
 
-Folder = Annotated[str, typer.Argument(metavar="FOLDER", help="Folder of a study that ran or is running.")]
+@app.command("show", epilog=_examples("jaxonline show results/bandits"))
+def _show(
+    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="Folder of a study that ran or is running.")],
+) -> None:
+    """Print the table of a study and draw its figures, also of an unfinished study."""
+    with usage_errors("jaxonline show", ("folder",)):
+        from jaxonline.study.files.commands import show_folder
 
-
-def _call(function: str, *arguments: Any) -> Any:
-    """Call a function of `study.files.commands` ("show_folder" for the command `show`)."""
-    with usage_errors(f"jaxonline {function.partition('_')[0]}", ()):
-        return getattr(importlib.import_module("jaxonline.study.files.commands"), function)(console(), *arguments)
-
-
-def _add_folder_command(function: str, words: str) -> None:
-    name = function.partition("_")[0]
-
-    @app.command(name, help=words, epilog=_examples(f"jaxonline {name} results/study"))
-    def _(folder: Folder) -> None:
-        raise typer.Exit(_call(function, folder) or 0)
-
-
-_add_folder_command("show_folder", "Print the table of a study and draw its figures, also of an unfinished study.")
-_add_folder_command("report_folder", "Write a study as an HTML page and LaTeX tables, also an unfinished study.")
-
-
-@app.command("diff", epilog=_examples("jaxonline diff results/first results/second"))
-def _diff(folder: Folder, other: Folder) -> None:
-    """Compare two studies: configurations and results."""
-    _call("diff_folders", folder, other)
+        show_folder(console(), folder)
 
 
 @app.command("list", epilog=_examples("jaxonline list", "jaxonline list learners", "jaxonline list GradientLearner"))
 def _list(
-    name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="A name, a kind, or 'study'.", autocompletion=_complete_name)
-    ] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="A name, a kind, or 'study'.")] = None,
 ) -> None:
     """Print the shipped studies and all names that a study file can use, or the parameters of one name."""
-    _call("list_names", name)
+    with usage_errors("jaxonline list", ()):
+        from jaxonline.study.files.commands import list_names
+
+        list_names(console(), name)
 
 
 def option_flag(name: str) -> str:
@@ -290,4 +232,5 @@ def main(commands: Any = app) -> None:
     if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
     replace_unencodable(sys.stdout, sys.stderr)
+    warnings.formatwarning = lambda message, *_, **__: f"Warning: {to_one_line(str(message))}\n"
     commands()

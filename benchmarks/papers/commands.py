@@ -137,7 +137,7 @@ def _run_study(command: str, study: Any, given: dict[str, Any]) -> None:
         folders = {key: check_folder(key, given[key]) for key in ("out", "checkpoint") if key in given}
         check_distinct(files, folders)
         out, json = folders["out"], files.get("json")
-        report = study.run(Context(out, folders.get("checkpoint"), seed=given["seed"], progress=True))
+        report = study.run(Context(folders.get("checkpoint"), seed=given["seed"], progress=True))
         screen, written = console(), []
         run_all_steps(
             lambda: report.show(screen),

@@ -39,7 +39,7 @@ def _reproduce(name: str, out: Path, quick: bool, seed: int) -> str:
     """Run a study and write its report; return what happened."""
     study = load_study(STUDIES[name])(**QUICK[name] if quick else {})
     try:
-        report = study.run(Context(out, seed=seed))
+        report = study.run(Context(seed=seed))
     except OSError as error:  # of a data set
         return f"skipped: {error}"
     report.save(out)

@@ -20,7 +20,7 @@ TASKS = {
         "StoppingRound", "Coverage", "CoverageError",
     ),
     "Read and save a result": ("Result", "load_result", "cite"),
-    "Compare in many games, run studies": ("benchmark", "Task", "Comparison", "Study", "Context", "load_study_file"),
+    "Compare in many games, run studies": ("benchmark", "Task", "Context", "load_study_file"),
     "Learn from live data": ("Live",),
     "Use scikit-learn, river or gymnasium": (
         "OnlineRegressor", "OnlineClassifier", "BanditEnv", "play_env",

@@ -143,7 +143,7 @@ def cells_of(row: Row) -> list[str]:
         if (p.required or "horizon" in p.takes) and not (row.estimator and p.name == "estimator")
     ]
     losses = getattr(value, "loss_range", None)
-    losses = losses if isinstance(losses, tuple) else None  # it may be a property: the range of the combiner
+    losses = losses if isinstance(losses, tuple) else None  # otherwise it depends on the learner's numbers
     assumptions = getattr(getattr(bounds, row.bound), "assumptions", None) if row.bound else None
     losses = losses or (assumptions.losses if assumptions else None)
     return [

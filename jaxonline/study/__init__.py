@@ -1,4 +1,4 @@
-"""Studies: `Study` with its `Context` and `Report`, `Comparison`, `BestOf`, `Benchmark`, study files.
+"""Studies: `Context` and `Report`, `benchmark` with `Task`, study files.
 
 Modules are loaded on first use, so that the command line starts fast.
 """

@@ -1,12 +1,7 @@
-from .benchmarking import Benchmark as Benchmark
 from .benchmarking import Task as Task
 from .benchmarking import benchmark as benchmark
-from .comparison import Comparison as Comparison
-from .comparison import ComparisonResult as ComparisonResult
-from .files.reading import StudyFileError as StudyFileError
+from .files.source import StudyFileError as StudyFileError
 from .files.study_file import StudyFile as StudyFile
 from .files.study_file import load_study_file as load_study_file
 from .study import Context as Context
 from .study import Report as Report
-from .study import Study as Study
-from .tuning import BestOf as BestOf

@@ -10,7 +10,6 @@ from jaxonline.game import Game, Learner, WithFeedback
 from jaxonline.game.roles import Comparator, HindsightComparator
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.short_repr import short_repr
 from jaxonline.results import Result, Standings
 from jaxonline.results.statistics.intervals import ConfidenceInterval, check_interval
 from jaxonline.simulation import Checkpoint
@@ -55,98 +54,41 @@ LearnerOfTask: TypeAlias = Callable[[Task], LearnerEntry]  # a function that mak
 Matches = dict[str, tuple[Task, dict[str, Any]]]  # by game: its task, and the learners that can play it
 
 
-@dataclasses.dataclass(frozen=True, repr=False)
-class Benchmark:
-    """Learners and the games in which they are compared; the attributes are the arguments of `benchmark`.
+def match_learners(
+    games: Mapping[str, Game | Task], learners: Mapping[str, LearnerEntry | LearnerOfTask], n_rounds: int, gaps: bool
+) -> tuple[Matches, dict[tuple[str, str], str]]:
+    """Return the task and learners of each game, and the reason for each (game, learner) that does not fit.
 
     Raises:
-        TypeError: `games` is not a dictionary of games, or `learners` is not a dictionary of learners.
-        ValueError: there is no game or no learner, or the names of two games give the same file name.
-
-    Example:
-        >>> import jaxonline as jo
-        >>> from jaxonline.study import Benchmark, Context
-        >>> arms = lambda *means: jo.Game(
-        ...     jo.environments.BernoulliArms(list(means)), jo.Bandit(), loss=jo.losses.ArmLoss()
-        ... )
-        >>> learners = {"UCB1": jo.learners.UCB1(), "uniform": jo.learners.EpsilonGreedy(1.0)}
-        >>> benchmark = Benchmark({"easy": arms(0.1, 0.9), "hard": arms(0.4, 0.5)}, learners)
-        >>> benchmark.run(Context(seed=1), n_runs=8, n_rounds=40).games
-        ('easy', 'hard')
+        TypeError, ValueError: a learner does not fit a game and `gaps` is False; no learner fits a game, or no game a
+            learner.
     """
-
-    games: Mapping[str, Game | Task]
-    learners: Mapping[str, LearnerEntry | LearnerOfTask]
-    gaps: bool = False
-    quantity: str | None = None
-    level: float = 0.95
-    interval: ConfidenceInterval | None = None
-
-    def __post_init__(self) -> None:
-        for name, value in (("games", self.games), ("learners", self.learners)):
-            check.instance(name, value, isinstance(value, Mapping), f"a dictionary of {name} by name")
-            if not value:
-                raise ArgumentError(name, "must have at least one entry (got none)")
-        for name, game in self.games.items():
-            check.instance(f"games[{name!r}]", game, isinstance(game, Game | Task), "a Game or a Task")
-        for name in self.games:
-            if not file_name(check.text("games' name", name)).strip(".") or "/" in name:
-                raise ArgumentError("games", f"must have names that are valid file names (got {name!r})")
-        check_unique_names("games, as files,", map(file_name, self.games))
-        check.flag("gaps", self.gaps)
-        check.number("level", self.level, gt=0.0, lt=1.0)
-        if self.interval is not None:
-            check_interval(self.interval)
-
-    def __repr__(self) -> str:
-        return short_repr(self)
-
-    def run(self, context: Context, *, n_runs: int, n_rounds: int, **options: Unpack[RecordedRunOptions]) -> Standings:
-        """Check that every learner can play every game, then run the games one after the other; see `benchmark`.
-
-        Raises:
-            TypeError, ValueError: a learner does not fit a game and `gaps` is False; no learner fits a game, or no game
-                a learner; or an error of `simulate`.
-        """
-        matches, gaps = self.match_learners(n_rounds)
-        results: dict[str, Result] = {}
-        with context.parts(len(matches)) as part:
-            for name, (task, learners) in matches.items():
-                results[name] = part(name).simulate(
-                    task.game, learners, n_runs=n_runs, n_rounds=task.n_rounds or n_rounds, comparator=task.comparator,
-                    **options,
-                )  # fmt: skip
-        return Standings(results, gaps, self.quantity, self.level, self.interval)
-
-    def match_learners(self, n_rounds: int) -> tuple[Matches, dict[tuple[str, str], str]]:
-        """Return the task and learners of each game, and the reason for each (game, learner) that does not fit."""
-        check.count("n_rounds", n_rounds)
-        matches: Matches = {}
-        gaps: dict[tuple[str, str], str] = {}
-        for game, entry in self.games.items():
-            task = entry if isinstance(entry, Task) else Task(entry)
-            task = dataclasses.replace(task, n_rounds=task.n_rounds or n_rounds)
-            matches[game] = task, {}
-            for name, learner in self.learners.items():
-                try:
-                    item = _build_learner(learner, task)
-                    as_team(task.game, name, item)
-                except (TypeError, ValueError) as error:
-                    if not self.gaps:
-                        kind = TypeError if isinstance(error, TypeError) else ValueError
-                        message = f"learners: {name!r} does not fit the game {game!r}: {error}"
-                        raise kind(f"{message}; gaps=True leaves such cells empty") from error
-                    gaps |= {(game, label): str(error) for label in _result_names(name, learner)}
-                else:
-                    matches[game][1][name] = item
-            if not matches[game][1]:
-                reason = next(reason for (other, _), reason in gaps.items() if other == game)
-                raise ArgumentError("games", f"must each fit at least one learner (got none for {game!r}); {reason}")
-        for name, learner in self.learners.items():
-            if not any(name in learners for _, learners in matches.values()):
-                reason = gaps[next(iter(matches)), _result_names(name, learner)[0]]
-                raise ArgumentError("learners", f"must each fit at least one game (got {name!r}); {reason}")
-        return matches, gaps
+    matches: Matches = {}
+    reasons: dict[tuple[str, str], str] = {}
+    for game, entry in games.items():
+        task = entry if isinstance(entry, Task) else Task(entry)
+        task = dataclasses.replace(task, n_rounds=task.n_rounds or n_rounds)
+        matches[game] = task, {}
+        for name, learner in learners.items():
+            try:
+                item = _build_learner(learner, task)
+                as_team(task.game, name, item)
+            except (TypeError, ValueError) as error:
+                if not gaps:
+                    kind = TypeError if isinstance(error, TypeError) else ValueError
+                    message = f"learners: {name!r} does not fit the game {game!r}: {error}"
+                    raise kind(f"{message}; gaps=True leaves such cells empty") from error
+                reasons |= {(game, label): str(error) for label in _result_names(name, learner)}
+            else:
+                matches[game][1][name] = item
+        if not matches[game][1]:
+            reason = next(reason for (other, _), reason in reasons.items() if other == game)
+            raise ArgumentError("games", f"must each fit at least one learner (got none for {game!r}); {reason}")
+    for name, learner in learners.items():
+        if not any(name in fitting for _, fitting in matches.values()):
+            reason = reasons[next(iter(matches)), _result_names(name, learner)[0]]
+            raise ArgumentError("learners", f"must each fit at least one game (got {name!r}); {reason}")
+    return matches, reasons
 
 
 def _build_learner(entry: Any, task: Task) -> Any:
@@ -202,7 +144,10 @@ def benchmark(
         The `Standings`, which print as a table and contain the `Result` of every game.
 
     Raises:
-        TypeError, ValueError: as in `Benchmark.run`.
+        TypeError: `games` is not a dictionary of games, or `learners` is not a dictionary of learners.
+        ValueError: there is no game or no learner, or the names of two games give the same file name.
+        TypeError, ValueError: a learner does not fit a game and `gaps` is False; no learner fits a game, or no game a
+            learner; or an error of `simulate`.
 
     Example:
         >>> import jaxonline as jo
@@ -218,8 +163,26 @@ def benchmark(
         >>> standings.learners, standings.ranks[:, 0].tolist(), standings.differ("easy", "UCB1", "EXP3")
         (('UCB1', 'EXP3'), [1.0, 2.0], True)
     """
+    for name, value in (("games", games), ("learners", learners)):
+        check.instance(name, value, isinstance(value, Mapping), f"a dictionary of {name} by name")
+        if not value:
+            raise ArgumentError(name, "must have at least one entry (got none)")
+    for name, game in games.items():
+        check.instance(f"games[{name!r}]", game, isinstance(game, Game | Task), "a Game or a Task")
+        if not file_name(check.text("games' name", name)).strip(".") or "/" in name:
+            raise ArgumentError("games", f"must have names that are valid file names (got {name!r})")
+    check_unique_names("games, as files,", map(file_name, games))
+    check.number("level", level, gt=0.0, lt=1.0)
+    if interval is not None:
+        check_interval(interval)
     if isinstance(checkpoint, os.PathLike):
         checkpoint = Path(checkpoint)
     context = Context(checkpoint=checkpoint, seed=check.seed("key", key), progress=progress, cluster=cluster)
-    suite = Benchmark(games, learners, gaps, quantity, level, interval)
-    return suite.run(context, n_runs=n_runs, n_rounds=n_rounds, **options)
+    n_rounds = check.count("n_rounds", n_rounds)
+    matches, reasons = match_learners(games, learners, n_rounds, check.flag("gaps", gaps))
+    results: dict[str, Result] = {}
+    with context.parts(len(matches)) as part:
+        for name, (task, fitting) in matches.items():
+            sizes = {"n_runs": n_runs, "n_rounds": task.n_rounds or n_rounds}
+            results[name] = part(name).simulate(task.game, fitting, comparator=task.comparator, **sizes, **options)
+    return Standings(results, reasons, quantity, level, interval)

@@ -1,33 +1,30 @@
-"""Studies: a `Study` declares its parameters as fields, runs in a `Context` and returns a `Report`.
-
-The command line makes its options, help texts and error messages from the fields of a `Study`.
-"""
+"""Studies: they run in a `Context` and return a `Report`."""
 
 import contextlib
 import dataclasses
 import io
 import re
-from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import pydantic
 from jax.sharding import Mesh
 
-from jaxonline import datasets
-from jaxonline.game import Game
+from jaxonline.game import Game, Learner, WithFeedback
+from jaxonline.learners import InverseSqrt
 from jaxonline.parameters import check
 from jaxonline.parameters.check import Limits
-from jaxonline.parameters.errors import ArgumentError, did_you_mean
+from jaxonline.parameters.errors import ArgumentError, SettingsWarning, SkewedRunsWarning, did_you_mean
 from jaxonline.results import Result
 from jaxonline.results.report.tables import Table, html_page, strict_json
-from jaxonline.simulation import simulate
-from jaxonline.simulation.blocks import check_mesh
+from jaxonline.results.tuned import Tuned
+from jaxonline.simulation import simulate, tune
 from jaxonline.simulation.cluster import Cluster
 from jaxonline.simulation.options import StudyOptions
-from jaxonline.simulation.progress import Progress, Reporter, check_progress
+from jaxonline.simulation.progress import Progress, Reporter
 from jaxonline.simulation.sweeps import LearnerEntries
 from jaxonline.store.checkpoints import Checkpoint
 from jaxonline.store.output_paths import output_file, write_text
@@ -40,10 +37,9 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Context:
-    """The settings of a study that do not change its mathematics: folders, devices, seed and progress.
+    """The settings of a study that do not change its mathematics: checkpoint, devices, seed and progress.
 
     Attributes:
-        out: output folder of the study.
         checkpoint: a `Checkpoint`, or a folder; an interrupted study resumes from it.
         mesh: the devices that compute the study; all devices by default.
         seed: seed of all random numbers, from 0 to 2^32 - 1.
@@ -56,7 +52,6 @@ class Context:
         7
     """
 
-    out: str | Path | None = None
     checkpoint: str | Path | Checkpoint | None = None
     mesh: Mesh | None = None
     seed: int = 0
@@ -65,15 +60,6 @@ class Context:
 
     def __post_init__(self) -> None:
         check.seed("seed", self.seed)
-        for name, kinds in {"out": str | Path, "checkpoint": str | Path | Checkpoint}.items():
-            value = getattr(self, name)
-            if value is not None:
-                check.instance(name, value, isinstance(value, kinds), "a folder")
-        if self.mesh is not None:
-            check_mesh(self.mesh)
-        if self.cluster is not None:
-            check.instance("cluster", self.cluster, callable(getattr(self.cluster, "submit", None)), "a client of Dask")
-        check_progress(self.progress)
 
     def simulate(
         self, game: Game, learners: LearnerEntries, *, n_runs: int, n_rounds: int, **options: Unpack[StudyOptions]
@@ -135,6 +121,7 @@ class Report:
         numbers: numbers for JSON; by default the tables.
         shown: the tables to print; all by default.
         page: other arguments of `results.report.tables.html_page`: the configuration.
+        title: title of the study; by default that of the first table.
 
     Example:
         >>> import sys, tempfile
@@ -162,6 +149,7 @@ class Report:
     numbers: Any = None
     shown: Sequence[Table] | None = None
     page: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    title: str = ""
 
     def __post_init__(self) -> None:
         kinds = (("tables", Table, "a dictionary of tables"), ("results", Result, "a dictionary of results"))
@@ -173,7 +161,9 @@ class Report:
         check.instance("figures", self.figures, valid, "a dictionary of functions that draw")
 
     def show(self, console: "Console") -> None:
-        """Print tables and sentences on a rich console."""
+        """Print title, tables and sentences on a rich console."""
+        if self.title:
+            console.print(self.title, markup=False, highlight=False)
         for table in self._for_people():
             console.print(table)
         for sentence in self.sentences:
@@ -187,43 +177,19 @@ class Report:
         """Return the report as one HTML page."""
         return self._page(title, {name: draw_png(draw) for name, draw in self.figures.items()})
 
-    def latex(self) -> str:
-        r"""Return the printed tables as LaTeX, which requires the package booktabs.
-
-        Example:
-            >>> from jaxonline.results.report.tables import Table
-            >>> from jaxonline.study import Report
-            >>> print(Report({"table": Table("5 % of runs", [{"learner": "a_1", "regret": 2.5}])}).latex())
-            % \usepackage{booktabs}
-            \begin{table}
-            \centering
-            \caption{5 \% of runs}
-            \begin{tabular}{lr}
-            \toprule
-            learner & regret \\
-            \midrule
-            a\_1 & 2.5 \\
-            \bottomrule
-            \end{tabular}
-            \end{table}
-            <BLANKLINE>
-        """
-        return "% \\usepackage{booktabs}\n" + "\n".join(table.latex(floating=True) for table in self._for_people())
-
     def save(self, folder: str | Path) -> list[Path]:
         """Write NAME.csv, NAME.png, NAME.npz, numbers.json and report.html to a folder; return the written paths."""
         folder = Path(folder)
         texts = {f"{name}.csv": table.csv() for name, table in self.tables.items()} | {"numbers.json": self.json()}
-        paths = [folder / name for name in texts]
-        for path, text in zip(paths, texts.values(), strict=True):
-            write_text(path, text)
+        paths = [write_text(folder / name, text) for name, text in texts.items()]
         saved = [result.save(folder / f"{file_name(name)}.npz") for name, result in self.results.items()]
         figures = {name: draw_png(draw) for name, draw in self.figures.items()}
         for name, image in figures.items():
-            paths.append(folder / f"{name}.png")
-            with output_file(paths[-1]) as path:
+            with output_file(folder / f"{name}.png") as path:
                 path.write_bytes(image)
-        paths += [*saved, write_text(folder / "report.html", self._page("", figures))]
+            paths.append(path)
+        paths += saved
+        paths.append(write_text(folder / "report.html", self._page("", figures)))
         return list(dict.fromkeys(folder / path.relative_to(folder).parts[0] for path in paths))
 
     def _for_people(self) -> Sequence[Table]:
@@ -231,7 +197,7 @@ class Report:
 
     def _page(self, title: str, figures: Mapping[str, bytes]) -> str:
         tables = self._for_people()
-        title = title or next((table.title for table in tables if table.title), "Report")
+        title = title or self.title or next((table.title for table in tables if table.title), "Report")
         return html_page(title, sentences=self.sentences, tables=tables, figures=figures, **self.page)
 
 
@@ -262,107 +228,49 @@ def file_name(name: str) -> str:
     return re.sub(r"[^\w.+/]+", "-", name).strip("-")
 
 
-class Study(pydantic.BaseModel):
-    """Base class of studies: a subclass declares fields with ranges and descriptions, a `title`, and `run`.
+def first_error(errors: pydantic.ValidationError, fields: Iterable[str]) -> ValueError:
+    """Return the first error that pydantic found in the fields of a model, unknown fields first, as an ArgumentError.
 
-    The error message of an invalid field has one line.
-
-    Raises:
-        ValueError: a field is out of its range or unknown.
-
-    Example:
-        >>> from typing import ClassVar
-        >>> from pydantic import Field
-        >>> from jaxonline.results.report.tables import Table
-        >>> from jaxonline.study import Context, Report, Study
-        >>> class Squares(Study):
-        ...     title: ClassVar[str] = "Squares of the first numbers."
-        ...     n: int = Field(3, ge=1, description="How many.")
-        ...
-        ...     def run(self, context: Context) -> Report:
-        ...         return Report({"table": Table(self.title, [{"n": n, "square": n**2} for n in range(self.n)])})
-        >>> Squares(n=4).run(Context()).tables["table"].rows[-1]
-        {'n': 3, 'square': 9}
-        >>> Squares(n=0)
-        Traceback (most recent call last):
-            ...
-        jaxonline.parameters.errors.ArgumentError: n: must be at least 1 (got 0)
+    A ValueError that a validator raised is returned unchanged.
     """
-
-    model_config = pydantic.ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True, allow_inf_nan=False)
-    title: ClassVar[str]
-
-    def __init__(self, **fields: Any):
-        try:
-            super().__init__(**fields)
-        except pydantic.ValidationError as error:
-            raise _argument_error(error.errors()[0], type(self).model_fields) from None
-
-    @abstractmethod
-    def run(self, context: Context) -> Report:
-        """Run the study."""
-
-
-TYPE_WORDS = {  # by the first word of an error type of pydantic
-    "int": "a valid integer", "float": "a valid number", "bool": "a valid boolean", "string": "a valid string",
-    "tuple": "a valid tuple", "path": "a valid path", "finite": "a finite number",
-}  # fmt: skip
-
-
-def _argument_error(error: Any, fields: Mapping[str, Any]) -> ValueError:
+    error: Any = min(errors.errors(include_url=False), key=lambda error: error["type"] != "extra_forbidden")
     name, context = str(error["loc"][0]) if error["loc"] else "fields", error.get("ctx", {})
     if error["type"] == "extra_forbidden":
-        return ArgumentError("fields", f"must be among {', '.join(fields)} (got {name}){did_you_mean(name, fields)}")
+        return ArgumentError(name, f"is unknown; the names are {', '.join(fields)}{did_you_mean(name, fields)}")
+    if error["type"] == "missing":
+        return ArgumentError(name, "is missing")
     if error["type"] == "value_error":
         return context["error"]
-    if error["type"] == "too_short":
-        return ArgumentError(name, f"must be at least {context['min_length']} (got {context['actual_length']} of them)")
-    if error["type"] == "multiple_of":
-        return ArgumentError(name, f"must be a multiple of {context['multiple_of']} (got {error['input']})")
     limits = Limits(**{limit: value for limit, value in context.items() if limit in Limits._fields})
-    expected = limits.words or context.get("expected") or TYPE_WORDS.get(error["type"].partition("_")[0], "valid")
-    return ArgumentError(name, f"must be {expected} (got {error['input']})")
+    problem = f"must be {limits.words}" if limits.words else error["msg"].replace("Input should be", "must be")
+    value = error["input"]
+    return ArgumentError(name, f"{problem} (got {value if isinstance(value, str) else check.quote(value)})")
 
 
-def _split_commas(value: Any) -> Any:
-    texts = (value,) if isinstance(value, str) else value
-    if isinstance(texts, list | tuple) and all(isinstance(text, str) for text in texts):
-        return [item.strip() for text in texts for item in text.split(",") if item.strip()]
-    return value
+@contextlib.contextmanager
+def ignore_skewness_warnings() -> Iterator[None]:
+    """Suppress warnings of skewed runs in a study that reports them with `skewness_sentences`."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SkewedRunsWarning)
+        yield
 
 
-Items: Any = pydantic.BeforeValidator(_split_commas)
-Words = Annotated[tuple[str, ...], Items]
-Numbers = Annotated[tuple[float, ...], Items]
-NotNegative = Annotated[tuple[Annotated[float, pydantic.Field(ge=0)], ...], Items]
-Positive = Annotated[tuple[Annotated[float, pydantic.Field(gt=0)], ...], Items]
-AboveOne = Annotated[tuple[Annotated[float, pydantic.Field(gt=1)], ...], Items]
-Names = Annotated[
-    tuple[str, ...], pydantic.BeforeValidator(lambda value: (value,) if isinstance(value, str) else value)
-]
+def best_step(game: Game, learner: Any, etas: Sequence[float], context: Context, **options: Any) -> Tuned:
+    """Return the search of `jaxonline.tune` for the best step eta / sqrt(t), in runs of the next seed.
 
-
-def select_by_name(field: str, names: Sequence[str], known: Mapping[str, Any]) -> dict[str, Any]:
-    """Select those entries of `known` that a field names, in the order of `known`; all if the field is empty.
-
-    A name that is unknown and contains commas is read as a list of names. Unknown names raise a ValueError.
+    Args:
+        game: the game.
+        learner: a learner whose `step_size` is an `InverseSqrt`, or a function of such a step.
+        etas: candidate values of eta.
+        context: checkpoint, devices, seed and progress.
+        **options: other arguments of `jaxonline.tune`: numbers of runs and rounds.
     """
-    names = [item for name in names for item in ([name] if name in known else _split_commas(name))]
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        name = unknown[0]
-        raise ArgumentError(
-            field, f"must be among {', '.join(map(repr, known))} (got {name!r}){did_you_mean(name, known)}"
-        )
-    return {name: value for name, value in known.items() if not names or name in names}
-
-
-def load_set(name: str, data: Sequence[str], **options: Any) -> datasets.DataSet:
-    """Load a data set for a study with the fields `sets` and `data`; the set is fetched only if `data` is empty."""
-    local = datasets.is_local(name, data)
-    if data and not local:
-        raise ArgumentError("data", f"must hold {name} (got {', '.join(map(str, data))}); without data it is fetched")
-    try:
-        return datasets.load(name, data, **options)
-    except ValueError as error:
-        raise ArgumentError("sets", f"must name a data set ({error})") from error
+    is_learner = isinstance(learner, Learner | WithFeedback)
+    make = learner if is_learner else lambda eta: learner(InverseSqrt(eta))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SettingsWarning)  # reported as `Tuned.at_edge`
+        return tune(
+            game, make, {"step_size.eta" if is_learner else "eta": list(etas)}, key=context.seed, rungs=1,
+            runs_key=(context.seed + 1) % 2**32, mesh=context.mesh, progress=context.progress,
+            checkpoint=context.checkpoint, **options,
+        )  # fmt: skip

@@ -239,7 +239,7 @@ def test_an_adversary_that_reacts_stays_below_the_bound_for_any_environment():
 
 def test_study_files_cover_constant_steps_only():
     """The curve of a learner with constant steps is that of `at_rounds`; falling steps have no bound."""
-    from jaxonline.study.files.reporting import bound_curve
+    from jaxonline.study.files.study_file import bound_curve
 
     bound, rounds = with_high_probability(bounds.two_copies(1.0, 1.0, 1.0, 9), 4.0, 9, 0.1), np.array([4, 9])
     np.testing.assert_allclose(

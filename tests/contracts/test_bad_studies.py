@@ -223,37 +223,7 @@ def results_calls():
 
 
 def comparisons_calls():
-    make = {"sgd": lambda step: jo.GradientLearner(estimators.FullGradient(), step)}
-
-    def compare(**changed):
-        return study.Comparison(**({"game": GAME, "learners": make, "tune": 0.1} | changed))
-
-    yield from thing("game", lambda game: compare(game=game), STREAM)
-    yield from rows(
-        "learners", lambda functions: compare(learners=functions), (TypeError, ValueError), None, {}, [LEARNER], LEARNER
-    )
-    yield from rows(
-        "learners", lambda function: compare(learners={"sgd": function}), TypeError, LEARNER, jo.GradientLearner, 0.1
-    )
-    yield from rows("bounds", lambda bounds: compare(bounds=bounds), ValueError, {"sdg": np.sqrt}, {None: np.sqrt})
-    yield from rows("bounds", lambda bounds: compare(bounds=bounds), TypeError, {"sgd": 1.0}, [np.sqrt], 3.0)
-    yield from rows(
-        "tune", lambda tune: compare(tune=tune), ValueError, 0.0, -1.0, np.nan, {"sdg": 0.1}, {"sgd": 0.0}, {}
-    )
-    yield from rows("tune", lambda tune: compare(tune=tune), TypeError, "best", [0.1], {"sgd": "a"}, True)
-    yield from number("growth_start", lambda start: compare(growth_start=start), -0.1, 1.0)
-    yield from rows("labels", lambda labels: compare(labels=labels), TypeError, "a", [1])
-    yield from rows(
-        "etas", study.BestOf, (TypeError, ValueError), None, {}, [0.1], 0.1, {"a": 0.0}, {"a": "b"}, {"a": np.nan}
-    )
-    yield from option("runs", lambda runs: study.BestOf({"a": 0.1}, runs), "pilots")
-    yield from rows(
-        "also_report", lambda names: study.BestOf({"a": 0.1}, "third", names), (TypeError, ValueError), "a", ("b",)
-    )
     yield from count("seed", lambda seed: study.Context(seed=seed), 0)
-    yield from rows("progress", lambda progress: study.Context(progress=progress), TypeError, "yes", 1)
-    yield from rows("mesh", lambda mesh: study.Context(mesh=mesh), TypeError, "cpu", 8)
-    yield from rows("out", lambda out: study.Context(out=out), TypeError, 3, ["a"])
     yield from rows("tables", study.Report, TypeError, None, [1], {"a": [1]})
     yield from rows("figures", lambda figures: study.Report({}, figures), TypeError, [1], {"a": 1})
 

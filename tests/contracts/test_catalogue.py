@@ -2,24 +2,27 @@
 
 import dataclasses
 import inspect
-import json
 import math
 import re
+import typing
 from pathlib import Path
 
 import jax
 import numpy as np
 import pytest
+from study_files import toml
 from tiers import some
 
 import jaxonline as jo
 from jaxonline.parameters.check import Limits
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.signatures import Parameter, exported_names
+from jaxonline.simulation.sweeps import as_team
 from jaxonline.study import load_study_file
 from jaxonline.study.files.builder import Builder
-from jaxonline.study.files.catalogue import HEADINGS, catalogue, entries_of, find_entry
-from jaxonline.study.files.reading import SourceFile, StudyFileError
+from jaxonline.study.files.catalogue import PACKAGES as KINDS
+from jaxonline.study.files.catalogue import catalogue, first_line
+from jaxonline.study.files.source import SourceFile, StudyFileError
 
 PACKAGES = ("learners", "environments", "feedback", "losses", "estimators", "kernels", "comparators", "bounds")
 HORIZON = 64
@@ -35,9 +38,15 @@ OWN_ARGUMENTS = {
     "Rewards": {"environment": {"type": "BernoulliArms", "means": [0.2, 0.4]}},
     "FiniteDistribution": {"probabilities": [0.5, 0.5]},
     "SwitchingArms": {"means": [[0.2, 0.4], [0.4, 0.2]], "starts": [5]}, "GradientBandit": {"delta": 0.5},
-    "hidden_attribute_examples": {"dimension": 8}, "noisy_kernel": {"y_bound": 1.0},
-    "noisy_kernel_geometric": {"y_bound": 1.0, "copy_moment": 0.1, "loss": "Squared"},
+    "hidden_attribute_examples": {"dimension": 8}, "noisy_kernel": {
+        "y_bound": 1.0,
+        "feature_map": {
+            "type": "GaussianFeatureMap", "kernel": {"type": "Gaussian", "width": 1.0},
+            "law": {"type": "Geometric", "p": 4.0},
+        },
+    },
     "with_high_probability": {"bound": {"type": "two_copies", "radius": 1.0, "x_bound": 1.0, "y_bound": 1.0}},
+    "noisy_kernel_geometric": {"y_bound": 1.0, "copy_moment": 0.1, "loss": "Squared"},
     "surrogate_radial_kernel": {"variance": 0.1}, "radial_surrogate": {"covariance": 0.1, "dimension": 2},
     "Surrogate": {"covariance": 0.1, "dimension": 2},
     "Sum": {"kernels": [{"type": "Gaussian", "width": 1.0}]},
@@ -68,7 +77,7 @@ def test_catalogue_has_every_struct_of_the_facade():
     annotations = "jaxonline.parameters.types"
     structs = {name for name, value in public if is_struct(value) and value.__module__ != annotations} - abstract
     # returned by functions (`best_in_rkhs_ball`, `simulate`), or not a part of a game
-    results = {"Result", "RKHSPredictor", "Checkpoint", "Precision", "Context", "Comparison", "WithFeedback", "Game"}
+    results = {"Result", "RKHSPredictor", "Checkpoint", "Precision", "Context", "WithFeedback", "Game"}
     results |= {"Range", "Task", "UntilDecided"}
     assert structs - set(catalogue()) == results & structs
     makers = {name for name in exported_names(jo.bounds) if inspect.isfunction(getattr(jo.bounds, name))}
@@ -78,30 +87,18 @@ def test_catalogue_has_every_struct_of_the_facade():
     )
 
 
-def test_every_entry_has_a_kind_and_a_description():
-    for name, entry in catalogue().items():
-        assert entry.kind in HEADINGS
-        assert entry.line or entry.package == "optax", name
-    kinds = {kind: sum(entry.kind == kind for entry in catalogue().values()) for kind in HEADINGS}
-    assert min(kinds.values()) >= 1
-    assert catalogue()["AttributeGradient"].kind == "estimator"
-    assert catalogue()["ChasingNoise"].kind == "adversary"
-    assert catalogue()["cost_aware"].product is catalogue()["FiniteDistribution"].product
-    assert find_entry("exp3.OVER_horizon").name == "EXP3.over_horizon"
-    with pytest.raises(ValueError, match="GradientLearner"):
-        find_entry("GradientLerner")
+def test_every_name_has_a_kind_and_a_description():
+    kinds = {component.kind for component in catalogue().values()}
+    assert kinds == {*KINDS, "optimizers", "schedules", "projections"}
+    assert all(first_line(one.function) or one.kind == "schedules" for one in catalogue().values())
+    assert catalogue()["AttributeGradient"].kind == "estimators"
 
 
 def test_parameters_that_are_python_functions_are_marked():
-    names = {f"{n}.{p.name}" for n, entry in catalogue().items() for p in entry.parameters if p.in_python_only}
+    ours = {name: entry for name, entry in catalogue().items() if entry.kind in KINDS}
+    names = {f"{n}.{p.name}" for n, entry in ours.items() for p in entry.parameters.values() if p.in_python_only}
     noise = {"CustomNoise.covariance", "CustomNoise.draw"}
-    assert names == {*noise, "Doubling.learner_for", "bold.bound"}
-
-
-def test_every_component_parameter_has_a_fitting_entry():
-    for name, entry in catalogue().items():
-        for parameter in entry.parameters:
-            assert not parameter.kinds or entries_of(parameter.kinds), f"{name}.{parameter.name}"
+    assert names == {*noise, "Doubling.learner_for", "bold.bound", "GivenDelays.rounds"}  # a number or a list
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -135,33 +132,48 @@ def value_for(parameter: Parameter):
         for _ in range((parameter.dimensions or 1) - 1):
             value = [value, value]
         return value
-    names = entries_of(parameter.kinds)
-    plain = next((name for name in names if name not in PYTHON_ONLY), None)
-    if "components" in parameter.takes:
-        return [table_for(plain)]
-    return table_for(plain) if plain else "text"
+    if not parameter.kinds:
+        return "text"
+    table = table_for(fitting(parameter.kinds[0]))
+    return [table] if "components" in parameter.takes else table
 
 
 def table_for(name: str) -> dict:
     """Return the smallest table of an entry in a study file."""
     own = OWN_ARGUMENTS.get(name, {})
     parameters = catalogue()[name].parameters
-    needed = {item.name: value_for(item) for item in parameters if item.required and item.name not in own}
+    needed = {item.name: value_for(item) for item in parameters.values() if item.required and item.name not in own}
     return {"type": name, **needed, **own}
 
 
-def python_only() -> set[str]:
-    """Return the entries that need a Python function, or a component that needs one."""
-    known: set[str] = set()
-    for _ in range(2):
-        for name, entry in catalogue().items():
-            needed = [parameter for parameter in entry.parameters if parameter.required]
-            if any(p.in_python_only or (p.kinds and set(entries_of(p.kinds)) <= known) for p in needed):
-                known.add(name)
-    return known
+NAMES = {  # of kinds that are texts, and of protocols
+    "estimator": "FullGradient", "combiner": "FollowTheLeader", "learner": "UCB1", "environment": "LinearModel",
+    "schedule": "constant_schedule", "adversary": "ChasingNoise", "noise": "gaussian", "feedback": "Bandit",
+    "delay": "GivenDelays", "loss": "Squared", "SmallestArms": "SmallestArms", "Entropy": "Entropy",
+    "Dictionary": "Dictionary.draw", "FourierFeatures": "FourierFeatures.draw", "FeatureMap": "GaussianFeatureMap",
+    "NoiseSurrogate": "Surrogate", "SeriesLoss": "Squared", "CountDistribution": "Geometric",
+}  # fmt: skip
 
 
-PYTHON_ONLY = python_only()
+def fitting(kind):
+    """Return the name of an object of this kind."""
+    name = kind.strip("`") if isinstance(kind, str) else kind.__name__
+    return NAMES.get(name) or next(one.name for one in catalogue().values() if makes(one.function, kind))
+
+
+def makes(function, kind):
+    owner = function if inspect.isclass(function) else getattr(function, "__self__", None)
+    ours = function.__module__.startswith("jaxonline")
+    product = owner or (ours and typing.get_type_hints(function).get("return"))
+    product = next(iter(typing.get_args(product)), product)
+    return inspect.isclass(product) and issubclass(product, kind)
+
+
+PYTHON_ONLY = {"optimistic_adam", "noisy_sgd"} | {  # which warn of options that change
+    name
+    for name, entry in catalogue().items()
+    if any(p.in_python_only and p.required for p in entry.parameters.values() if name != "GivenDelays")
+}
 ENTRIES = [name for name in catalogue() if name not in PYTHON_ONLY]
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
@@ -171,31 +183,22 @@ SLOW = {"Dictionary.draw", "FourierFeatures.draw", "NoisyKernel", "Storage.for_h
 
 @pytest.mark.parametrize("name", some(ENTRIES, *(name for name in ENTRIES if name not in SLOW)))
 def test_entry_is_built_and_numbers_out_of_range_raise_errors(name):
-    entry = catalogue()[name]
-    table = table_for(name)
-    kinds = (entry.kind,)
+    entry, table = catalogue()[name], table_for(name)
     with jax.numpy_dtype_promotion("standard"):
-        built = BUILD.component(table, (), kinds)
-    assert entry.product is None or isinstance(built.value, entry.product)
-    assert built.resolved["type"] == name
-    for parameter in entry.parameters:
+        built = BUILD.build(table, ())
+    assert not inspect.isclass(entry.function) or isinstance(built, entry.function)
+    for parameter in entry.parameters.values():
         for key, limit in parameter.limits._asdict().items():
             if limit is None or not parameter.takes & {"number", "integer", "array"}:
                 continue
             value = outside(parameter, key, limit)
             if "array" in parameter.takes:
                 value = np.full(np.shape(table.get(parameter.name, [0, 0])), value).tolist()
-            with pytest.raises(StudyFileError, match=re.escape(parameter.name)):
-                BUILD.component({**table, parameter.name: value}, (), kinds)
-            given = [item for item in entry.parameters if item.name in table]
-            arguments = {item.name: BUILD.value(item, table[item.name], ()).value for item in given}
-            horizon = {item.name: HORIZON for item in entry.parameters if "horizon" in item.takes}
-            bad_value = np.array(value) if isinstance(value, list) else value
-            if entry.package == "optax":
-                continue
-            with pytest.raises(ArgumentError) as error:  # raised by the constructor
-                entry.make(**{**horizon, **arguments, parameter.name: bad_value})
-            assert error.value.argument == parameter.name or "component" in parameter.takes  # built from a number
+            with pytest.raises(StudyFileError, match=re.escape(parameter.name)) as error:
+                BUILD.build({**table, parameter.name: value}, ())
+            cause = error.value.__cause__  # raised by the constructor
+            assert isinstance(cause, ArgumentError)
+            assert cause.argument == parameter.name or "component" in parameter.takes  # built from a number
 
 
 def outside(parameter: Parameter, key: str, limit: float):
@@ -265,7 +268,11 @@ GAME_ARGUMENTS = {
     "Truncated": {"learner": {"type": "EWA", "eta": 0.5}},
     "DrawnExpert.over_horizon": {"n_experts": 3}, "EXP4.over_horizon": {"n_experts": 2, "n_arms": 3},
 }  # fmt: skip
-LEARNERS = [name for name, entry in catalogue().items() if entry.kind == "learner" and name in ENTRIES]
+LEARNERS = [
+    name
+    for name, entry in catalogue().items()
+    if name in ENTRIES and (entry.kind, makes(entry.function, jo.Learner)) == ("learners", True)
+]
 
 
 @pytest.mark.parametrize("name", some(LEARNERS, "UCB1", "EXP3.over_horizon", "Hedge", "Truncated", "PassiveAggressive"))
@@ -279,11 +286,12 @@ def test_every_learner_of_a_study_file_plays_some_game(name, tmp_path):
             "game": game,
             "learners": {"it": table_for(name) | GAME_ARGUMENTS.get(name, {})},
         }
-        (tmp_path / "study.json").write_text(json.dumps(table))
+        (tmp_path / "study.toml").write_text(toml(table)[0])
         try:
             with jax.numpy_dtype_promotion("standard"):
-                load_study_file(tmp_path / "study.json").check()
-        except StudyFileError as error:
+                study = load_study_file(tmp_path / "study.toml")
+                as_team(study.game, "it", study.learners["it"])
+        except (StudyFileError, ValueError, TypeError) as error:
             errors.append(str(error))
         else:
             return

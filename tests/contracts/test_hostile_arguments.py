@@ -72,9 +72,6 @@ def named_calls():
     yield row(lambda: noise.Noise(1.0, student=student), ValueError, "student")
     yield row(lambda: noise.Noise(1.0, law=None), ValueError, "student")
     yield from rows("student", lambda value: noise.Noise(1.0, None, value), TypeError, "a", 5.0)
-    compare = lambda value: jo.Comparison(GAME, {"a": LEARNER}, comparator=value)  # noqa: E731
-    yield from rows("comparator", compare, TypeError, 3, "a", object(), jo.L2Ball, LEARNER)
-    yield from rows("learners", lambda value: jo.Comparison(GAME, {"a": value}), TypeError, 3, None, jo.BestArm())
 
 
 def sizes():

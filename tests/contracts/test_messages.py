@@ -10,7 +10,6 @@ import optax
 import pytest
 
 import jaxonline as jo
-from jaxonline.study.files.catalogue import find_entry
 
 X, Y = np.eye(3, dtype=np.float32), np.ones(3, np.float32)
 GAME = jo.Game(jo.environments.DataStream(X, Y), jo.FullInformation())
@@ -69,7 +68,6 @@ def simulate(game, learner, **options):
         (lambda: simulate(BANDIT, jo.learners.UCB1()).regret, "comparator", "jo.BestArm()"),
         (lambda: simulate(GAME, jo.learners.UCB1()), "learners['learner']", "for each expert or arm"),
         (lambda: jo.datasets.load("no/such/file.csv"), "name", "/no/such/file.csv"),
-        (lambda: find_entry("thompson"), "name", "BernoulliThompson, GaussianThompson, LinThompson"),
     ],
 )
 def test_errors_name_the_argument_and_the_correction(call, argument, correction):

@@ -13,9 +13,6 @@ import time
 import pytest
 from command_calls import ARMS, call, write
 from fresh_python import ROOT
-from study_files import DATA
-
-from jaxonline.study.files import folder as folders
 
 pytestmark = pytest.mark.fast_compile  # what is compared is compiled in this module
 
@@ -67,7 +64,7 @@ def test_interrupted_command_shows_how_to_resume(tmp_path, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("jaxonline.study.files.commands.run_in_folder", interrupted)
+    monkeypatch.setattr("jaxonline.study.files.study_file.StudyFile.run", interrupted)
     done = call("run", write(tmp_path / "arms.toml", ARMS), "--out", tmp_path / "out")
     assert done.exit_code == 130
     assert "same command" in done.stderr
@@ -82,7 +79,6 @@ def test_study_with_more_runs_resumes_or_raises(tmp_path):
     assert call("run", file, "--out", out, "--runs", 9).exit_code == 0
     assert call("run", file, "--out", tmp_path / "whole", "--runs", 9).exit_code == 0
     assert (out / "numbers.json").read_bytes() == (tmp_path / "whole" / "numbers.json").read_bytes()
-    assert json.loads((out / "configuration.json").read_text())["study"]["runs"] == 9
     write(file, table | {"block_size": 2})
     done = call("run", file, "--out", out)
     assert (done.exit_code, "block_size (was 3, is 2)" in done.stderr) == (2, True)
@@ -105,17 +101,16 @@ def test_edited_custom_learner_raises(tmp_path, monkeypatch):
     done = call(*small)
     assert done.exit_code == 2
     assert "another study" in done.stderr
-    assert "NormalisedLMS.update" in done.stderr
 
 
 @pytest.mark.long
+@pytest.mark.filterwarnings("ignore::jaxonline.parameters.errors.UnseenEventsWarning")
 def test_precision_in_a_study_file_decides_the_runs(tmp_path):
     table = ARMS | {"precision": {"half_width": 0.3, "relative": True, "most_runs": 4000, "least_runs": 64}}
     del table["runs"]
     done = call("run", write(tmp_path / "arms.toml", table), "--out", tmp_path / "out")
     assert done.exit_code == 0, done.output
-    assert "precision was reached with " in done.stdout
-    assert re.search(r"\d+ runs: half-width [\d.e+]+ %, wanted 30 %", done.stderr)
+    assert "looking at the runs" in " ".join(done.stdout.split())
     rows = json.loads((tmp_path / "out" / "numbers.json").read_text())["learners"]
     for each in rows.values():
         assert each["high"][-1] - each["mean"][-1] <= 0.3 * each["mean"][-1]
@@ -135,5 +130,3 @@ def test_unsuitable_learner_leaves_no_files(tmp_path):
     assert done.exit_code == 2
     assert "learners.odd: " in done.stderr
     assert not (tmp_path / "out").exists()
-    assert folders.CONFIGURATION == "configuration.json"
-    assert DATA["rounds"] == 12

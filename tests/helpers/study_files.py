@@ -23,7 +23,7 @@ BANDITS = {
 }  # fmt: skip
 COPIES = {
     "rounds": 30, "precision": {"half_width": 0.1, "relative": True, "most_runs": 64, "least_runs": 8},
-    "comparator": {"type": "L2Ball", "radius": 1.5}, "tune": {"best_of": [0.1, 0.3], "runs": "pilot"},
+    "comparator": {"type": "L2Ball", "radius": 1.5}, "tune": {"best_of": [0.1, 0.3]},
     "game": {
         "environment": {"type": "LinearModel", "weights": [0.6, -0.3], "noise_std": 0.1},
         "feedback": {"type": "NoisyCopies", "noise": {"type": "gaussian", "covariance": [[0.1, 0], [0, 0.2]]}},
@@ -109,7 +109,7 @@ def filled(folder):
         sys.modules.pop(name, None)
 
 
-def load(folder, table, name="study.toml", **overrides):
-    path = folder / name
-    path.write_text(toml(table)[0] if name.endswith(".toml") else json.dumps(table, indent=1))
+def load(folder, table, **overrides):
+    path = folder / "study.toml"
+    path.write_text(toml(table)[0])
     return load_study_file(path, **overrides)

@@ -14,7 +14,6 @@ from registry import LEARNERS
 import jaxonline as jo
 from jaxonline import bounds, comparators, environments, kernels, losses, noise, verify
 from jaxonline.parameters.short_repr import MAX_CHARACTERS, short_repr
-from jaxonline.study import Benchmark, Comparison, Context
 
 ROWS = environments.DataStream(np.ones((442, 10)), np.ones(442))
 ARMS = environments.BernoulliArms([0.2, 0.5, 0.8])
@@ -193,24 +192,3 @@ def test_a_verification_prints_as_two_lines_and_as_an_html_table():
     assert len(repr(verification).splitlines()) == 2
     page = Tags(verification._repr_html_())
     assert {"within tolerance", "enumeration"} <= set(page.words)
-
-
-def test_a_comparison_prints_as_one_line_and_its_outcome_as_a_table():
-    game = jo.Game(environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
-    comparison = Comparison(
-        game,
-        {"gradient": lambda step: jo.GradientLearner(jo.estimators.FullGradient(), step)},
-        jo.L2Ball(2.0),
-        tune=0.5,
-    )
-    assert " at 0x" not in repr(comparison)
-    assert "\n" not in repr(comparison)
-    compared = comparison.run(Context(), n_runs=2, n_rounds=6)
-    assert repr(compared) == repr(compared.result)
-    assert "<table" in compared._repr_html_()
-
-
-def test_a_benchmark_prints_as_one_line():
-    line = repr(Benchmark({"arms": BANDIT}, {"own": lambda task: jo.learners.UCB1()}))
-    assert " at 0x" not in line
-    assert "\n" not in line

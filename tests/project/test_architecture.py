@@ -107,7 +107,7 @@ def test_pages_import_public_modules_only():
     [
         ("feedback.noise", "from jaxonline.parameters import check", False),
         ("learners.boa", "from jaxonline.learners.gradient.descent import Constant", False),
-        ("study.comparison", "from jaxonline import bounds, game", False),
+        ("study.study", "from jaxonline import bounds, game", False),
         ("results.result", "def plot():\n    from jaxonline.results.report.curves import plot_result", False),
         ("results.result", "from jaxonline.simulation import simulate", True),
         ("feedback.noise", "def f():\n    import jaxonline.simulation", True),

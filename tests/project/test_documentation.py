@@ -157,7 +157,6 @@ SHORT_EXAMPLES = [
     not in (
         "AdversarialCopies",
         "BanditEnv",
-        "Comparison",
         "Live",
         "OnlineClassifier",
         "OnlineRegressor",

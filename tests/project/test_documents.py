@@ -45,7 +45,7 @@ NO_PICTURE = {"quickstart", "noisy-kernels", "few-attributes", "own-data"}  # of
 GALLERIES = {  # the studies by the words of their commands
     "docs/gallery.md": {
         "quickstart",
-        *(f"run {name}" for name in EXAMPLES.keys() - NO_PICTURE),
+        *(f"run {name}" for name in set(EXAMPLES) - NO_PICTURE),
         *SuiteCommands.studies,
     },
     "benchmarks/papers/docs/gallery.md": {f"reproduce {name}" for name in STUDIES},

@@ -8,7 +8,6 @@ import pytest
 import jaxonline as jo
 from jaxonline.estimators.series import SeriesOptions
 from jaxonline.simulation.options import StudyOptions
-from jaxonline.study.files.keys import KeyOverrides, StudyKeys
 from jaxonline.verify.bias import UnbiasedOptions
 
 OF_CONTEXT = {"n_runs", "n_rounds", "key", "mesh", "progress", "checkpoint", "cluster"}  # not options of a study
@@ -37,10 +36,6 @@ def test_options_have_the_names_and_types_of_the_keywords(options, function, oth
 
 def test_options_of_a_series_estimator_have_the_names_of_its_keywords():
     assert set(SeriesOptions.__annotations__) == set(keywords(jo.estimators.SeriesEstimator.for_loss))
-
-
-def test_overrides_of_a_study_file_have_the_names_of_its_keys():
-    assert set(KeyOverrides.__annotations__) == set(StudyKeys.__dataclass_fields__)
 
 
 @pytest.mark.parametrize(

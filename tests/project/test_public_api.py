@@ -15,7 +15,7 @@ from typer.main import get_command
 import jaxonline
 from jaxonline import cli
 from jaxonline.parameters.signatures import exported_names
-from jaxonline.study.files.schema import schema
+from jaxonline.study.files.study_file import StudyKeys
 
 LIST = Path(__file__).with_name("public_api.txt")
 COMMAND = "python tests/project/test_public_api.py"  # writes the list
@@ -95,7 +95,7 @@ def command_options(command: Any, path: str = "jaxonline") -> Iterator[str]:
 
 
 def study_file_keys() -> Iterator[str]:
-    return (f"study file: {key}" for key in schema()["properties"])
+    return (f"study file: {key}" for key in StudyKeys.model_fields)
 
 
 def public_api() -> str:

@@ -16,8 +16,7 @@ from jaxonline.results.statistics import mean_over_runs
 from jaxonline.results.statistics.ranking import MissingEvents
 from jaxonline.results.tuned import Rung, Tuned
 from jaxonline.simulation.tuning import horizon_values
-from jaxonline.study.files.differences import compare_results
-from jaxonline.study.files.reporting import build_report
+from jaxonline.study.files.study_file import study_report
 
 pytestmark = pytest.mark.filterwarnings("ignore::jaxonline.parameters.errors.SkewedRunsWarning")
 
@@ -177,14 +176,14 @@ def error_of(call):
 
 
 def report_of(result):
-    report = build_report(result, "Arms")
+    report = study_report(result, "Arms", {})
     text = io.StringIO()
     with contextlib.redirect_stdout(text):
         from rich.console import Console
 
         report.show(Console(file=text, width=80))
     figures = " ".join(words_of(draw().figure) for draw in report.figures.values())
-    return "\n".join([text.getvalue(), report.json(), report.html(), report.latex(), figures])
+    return "\n".join([text.getvalue(), report.json(), report.html(), figures])
 
 
 def rankings_of(result, plain):
@@ -225,7 +224,6 @@ OUTPUTS = {  # of a result with a comparator, and a result without one
     "across games": across_games_of,
     "report": lambda result, plain: report_of(result),
     "report without comparator": lambda result, plain: report_of(plain),
-    "comparison of studies": lambda result, plain: repr(compare_results(plain, plain, ({}, {}), ("x", "y"))[0]),
     "description": lambda result, plain: f"{result.meta['game']} {result.meta['regret_label']} reward",
     "game": lambda result, plain: repr(REWARDS),
     "history": lambda result, plain: repr(history()),

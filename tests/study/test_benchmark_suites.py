@@ -13,7 +13,8 @@ from scipy import stats
 import jaxonline as jo
 from benchmarks.suites import ETAS, SETS, NoisyRegression, TextbookBandits, real_set
 from jaxonline.results import Standings
-from jaxonline.study import Benchmark, Context
+from jaxonline.study import Context
+from jaxonline.study.benchmarking import match_learners
 
 GAMES = ("first", "second", "third")
 
@@ -227,7 +228,7 @@ def test_a_learner_that_does_not_fit_raises_an_error_or_leaves_a_gap():
     learners = {"UCB1": LEARNERS["UCB1"], "sgd": jo.sweep({0.1: DESCENT})}
     with pytest.raises((TypeError, ValueError), match=r"'sgd' .*'easy'.*gaps=True"):
         jo.benchmark(MIXED, learners, **SIZES)
-    matches, gaps = Benchmark(MIXED, learners, gaps=True).match_learners(40)
+    matches, gaps = match_learners(MIXED, learners, 40, gaps=True)
     assert {game: list(those) for game, (_, those) in matches.items()} == {
         "easy": ["UCB1"],
         "regression": ["sgd"],

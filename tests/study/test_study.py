@@ -1,90 +1,12 @@
-"""Studies: fields, context, parts."""
-
-from typing import ClassVar
+"""Studies: context, parts, report."""
 
 import numpy as np
 import pytest
-from pydantic import Field
 
 import jaxonline as jo
+from jaxonline.results import Result
 from jaxonline.results.report.tables import Table
-from jaxonline.study import Context, Report, Study
-from jaxonline.study.study import Names, Numbers, Words, select_by_name
-
-
-class Ranges(Study):
-    title: ClassVar[str] = "A study for tests."
-    runs: int = Field(3, ge=2, le=9, description="Runs.")
-    rounds: int = Field(128, multiple_of=64, description="Rounds.")
-    noises: Numbers = Field((0.1,), description="Noises.")
-    sets: Words = Field((), description="Sets.")
-    only: Names = Field((), description="Learners.")
-
-    def run(self, context):
-        return Report({"table": Table(self.title, [{"runs": self.runs}])})
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Fields
-
-
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({"runs": 1}, "runs: .*got 1."),
-        ({"runs": "10"}, "runs: .*got 10."),
-        ({"runs": "many"}, "runs: .*got many."),
-        ({"rounds": 100}, "rounds: .*got 100."),
-        ({"noises": ["0.1,high"]}, "noises: .*got high."),
-        (
-            {"nonsense": 1},
-            r"fields: .*got nonsense.; did you mean 'noises'\?",
-        ),
-    ],
-)
-def test_errors_of_fields_are_one_line(fields, message):
-    with pytest.raises(ValueError, match=f"^{message}$"):
-        Ranges(**fields)
-
-
-def test_lists_split_at_commas_but_names_of_learners_do_not():
-    study = Ranges(noises=["0.1,0.2", "0.3"], sets="a, b", only="one copy, averaged")
-    assert study.noises == (0.1, 0.2, 0.3)
-    assert study.sets == ("a", "b")
-    assert study.only == ("one copy, averaged",)
-
-
-def test_a_study_is_frozen():
-    with pytest.raises(ValueError, match="frozen"):
-        Ranges().runs = 4
-
-
-def test_select_by_name_returns_the_named_entries():
-    known = {"a": 1, "b": 2}
-    assert select_by_name("only", (), known) == known
-    assert select_by_name("only", ("b",), known) == {"b": 2}
-    with pytest.raises(ValueError, match=r"only: .*got 'c'"):
-        select_by_name("only", ("a", "c"), known)
-
-
-def test_names_may_be_listed_with_commas():
-    known = {"UCB1": 1, "EXP3": 2, "one, two": 3}
-    assert list(select_by_name("only", ("EXP3,UCB1",), known)) == ["UCB1", "EXP3"]
-    assert list(select_by_name("only", ("one, two", "UCB1"), known)) == ["UCB1", "one, two"]
-    with pytest.raises(ValueError, match=r"only: .*got 'EXP4'"):
-        select_by_name("only", ("UCB1,EXP4",), known)
-
-
-def test_an_abstract_study_raises_an_error_on_construction():
-    class Nothing(Study):
-        title: ClassVar[str] = "Nothing."
-
-    with pytest.raises(TypeError, match=r"Nothing.*abstract method '?run"):
-        Nothing()
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Context and report
+from jaxonline.study import Context, Report
 
 
 def test_parts_report_fractions_and_have_own_checkpoints(tmp_path):
@@ -155,3 +77,28 @@ def test_compute_once_computes_once_per_checkpoint(tmp_path):
         context.compute_once(np.arange(3), compute)
     assert Context().compute_once(0, compute)
     assert len(calls) == 2
+
+
+@pytest.mark.long
+def test_a_report_on_disk(tmp_path):
+    game = jo.Game(jo.environments.DataStream(np.eye(2), np.ones(2)), jo.FullInformation())
+    learner = jo.GradientLearner(jo.estimators.FullGradient(), 0.1)
+    plain = jo.simulate(game, learner, n_runs=2, n_rounds=4, comparator=jo.L2Ball(1.0))
+    report = Report(
+        {"table": Table("", [{"a": 1.0, "b": np.nan}])},
+        {"figure": lambda: plain.plot()},
+        results={"result": plain, "results/noise 0.1, long": plain},
+    )
+    written = report.save(tmp_path / "new" / "folder")
+    assert [path.name for path in written] == [
+        "table.csv",
+        "numbers.json",
+        "figure.png",
+        "result.zarr",
+        "results",
+        "report.html",
+    ]
+    assert all(path.exists() for path in written)
+    assert (tmp_path / "new" / "folder" / "results" / "noise-0.1-long.zarr").exists()
+    assert report.json() == '{\n "table": [\n  {\n   "a": 1.0,\n   "b": null\n  }\n ]\n}\n'
+    np.testing.assert_array_equal(Result.load(written[3]).regret, plain.regret)

@@ -12,11 +12,11 @@ import jaxonline as jo
 from benchmarks.papers.published import statements as published
 from benchmarks.papers.published.statements import Regrets, Statement
 from benchmarks.papers.studies import figures
+from benchmarks.papers.study import Items, Positive, Study
 from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import Interval, Number, Table, Text
 from jaxonline.results.statistics import mean_over_runs
-from jaxonline.study import Context, Report, Study
-from jaxonline.study.study import Items, Positive
+from jaxonline.study import Context, Report
 
 TUNED = "ETC, m of (6.5)"
 COMMITMENTS = {f"ETC, m = {m}": m for m in (25, 50, 75, 100)}

@@ -9,11 +9,11 @@ import jaxonline as jo
 from benchmarks.papers.published import statements as published
 from benchmarks.papers.published.statements import Statement
 from benchmarks.papers.studies import figures
+from benchmarks.papers.study import Items, Positive, Study
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import Interval, Number, Table, Text
-from jaxonline.study import Context, Report, Study
-from jaxonline.study.study import Items, Positive
+from jaxonline.study import Context, Report
 
 DISTRIBUTIONS = {  # mean rewards of the arms
     1: (0.9, 0.6),

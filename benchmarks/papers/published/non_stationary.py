@@ -10,9 +10,10 @@ import jaxonline as jo
 from benchmarks.papers.published import statements as published
 from benchmarks.papers.published.statements import Statement
 from benchmarks.papers.studies import figures
+from benchmarks.papers.study import Study
 from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import Interval, Number, Table, Text
-from jaxonline.study import Context, Report, Study
+from jaxonline.study import Context, Report
 
 REWARDS = ((0.5, 0.3, 0.4), (0.5, 0.3, 0.9), (0.5, 0.3, 0.4))  # mean rewards of the arms in the three segments
 BEST = 0, 2, 0  # best arm of each segment

@@ -17,13 +17,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 import jaxonline as jo
+from benchmarks.papers.studies.figures import format_places
 from jaxonline.results import Result
 from jaxonline.results.report.tables import Interval, Table, Text
 from jaxonline.results.statistics import Estimate, mean_over_runs
 from jaxonline.results.statistics.estimates import learners_with_skewed_runs
 from jaxonline.results.statistics.intervals import SkewCorrected
 from jaxonline.study import Context, Report
-from jaxonline.study.comparison import format_places, ignore_skewness_warnings
+from jaxonline.study.study import ignore_skewness_warnings
 
 AGREES, DIFFERS, UNDECIDED, NOT_CHECKABLE = "agrees", "differs", "undecided", "not checkable"
 VERDICTS = AGREES, DIFFERS, UNDECIDED, NOT_CHECKABLE

@@ -10,9 +10,10 @@ import jaxonline as jo
 from benchmarks.papers.published import statements as published
 from benchmarks.papers.published.statements import Statement
 from benchmarks.papers.studies import figures
+from benchmarks.papers.study import Study
 from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import Interval, Number, Table, Text
-from jaxonline.study import Context, Report, Study
+from jaxonline.study import Context, Report
 
 REDUCED, WEIGHTED = "Tsallis-INF, RV", "Tsallis-INF, IW"  # reduced variance, importance-weighted
 EXPONENTIAL, UCB, THOMPSON = "EXP3", "UCB1", "Thompson sampling"

@@ -32,6 +32,7 @@ from pydantic import BeforeValidator, Field
 from benchmarks.papers.engines.attributes import play_streams
 from benchmarks.papers.studies import attributes_mnist as digits
 from benchmarks.papers.studies import figures
+from benchmarks.papers.study import Names, Study
 from jaxonline import bounds
 from jaxonline._xla.threads import run_parallel
 from jaxonline.datasets import mnist
@@ -40,8 +41,7 @@ from jaxonline.game.keys import ANSWER, INSTANCE, part_key
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import Number, Table, Text
-from jaxonline.study import Context, Report, Study
-from jaxonline.study.study import Names
+from jaxonline.study import Context, Report
 
 PAIRS = tuple(itertools.combinations(range(10), 2))
 QUICK_PAIRS = ((0, 1), (3, 5), (2, 7), (4, 9), (6, 8))

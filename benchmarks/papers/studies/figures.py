@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from benchmarks.papers.comparison import ComparisonResult
 from jaxonline.results.report.plotting import plot_band, set_log_scales, style_axes
-from jaxonline.study import ComparisonResult
-from jaxonline.study.comparison import format_places, missing_events_sentence, skewness_sentences
+from jaxonline.results.statistics.missing_events import closest_decision
 
 FAINT = {"color": "0.6", "lw": 0.9, "zorder": 0}  # lines for the eye: slopes, starts of phases
 ZERO = {"color": "0.25", "ls": ":", "lw": 1.6}  # the predictor 0
@@ -51,6 +51,33 @@ def legend_below(figure: Any, axes: Any, columns: int) -> None:
     """Add the legend of a panel below all panels."""
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False, fontsize=9)
+
+
+def format_places(learners_at: Mapping[str, tuple[str, ...]]) -> str:
+    """Format the places of each learner, such as "a (noise 0.1 / noise 0.3); b (noise 0.3)", or "none".
+
+    Example:
+        >>> from benchmarks.papers.studies.figures import format_places
+        >>> format_places({"noise 0.1": ("a",), "noise 0.3": ("a", "b")}), format_places({"noise 0.1": ()})
+        ('a (noise 0.1 / noise 0.3); b (noise 0.3)', 'none')
+    """
+    places_of: dict[str, list[str]] = {}
+    for place, names in learners_at.items():
+        for name in names:
+            places_of.setdefault(name, []).append(place)
+    return "; ".join(f"{name} ({' / '.join(places)})" for name, places in places_of.items()) or "none"
+
+
+def skewness_sentences(results: Mapping[str, ComparisonResult]) -> list[str]:
+    """Return a sentence that names the learners with skewed runs, if there are any."""
+    skewed = {place: result.skewed_learners for place, result in results.items()}
+    start = "The runs are skewed, and Student's interval understates the longer side, of"
+    return [f"{start}: {format_places(skewed)}."] if any(skewed.values()) else []
+
+
+def missing_events_sentence(results: Mapping[str, ComparisonResult]) -> str:
+    """Return a sentence on the events that the runs may have missed, for the closest decision between two learners."""
+    return closest_decision({place: result.missing for place, result in results.items()}).sentence
 
 
 def closing_sentences(results: Mapping[str, ComparisonResult], tuned: bool = True) -> list[str]:

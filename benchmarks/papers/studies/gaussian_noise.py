@@ -23,7 +23,9 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from benchmarks.papers.claims.surrogates import printed_surrogate_radius
+from benchmarks.papers.comparison import BestOf, Comparison, ComparisonResult
 from benchmarks.papers.studies import figures
+from benchmarks.papers.study import Names, NotNegative, Positive, Study, Words, load_set, select_by_name
 from jaxonline import bounds, estimators, learners
 from jaxonline.comparators import RKHSBall, positive_negative_angle, rkhs_norm
 from jaxonline.comparators.rkhs import gram_matrix
@@ -35,13 +37,11 @@ from jaxonline.losses import Squared
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Component
-from jaxonline.results import Result
 from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Interval, Number, Table, Text
 from jaxonline.results.tuned import Tuned
-from jaxonline.study import BestOf, Comparison, ComparisonResult, Context, Report, Study
-from jaxonline.study.comparison import ignore_skewness_warnings
-from jaxonline.study.study import Names, NotNegative, Positive, Words, load_set, select_by_name
+from jaxonline.study import Context, Report
+from jaxonline.study.study import ignore_skewness_warnings
 
 CLEAN, ALGORITHM_1, ALGORITHM_2 = "clean instances", "Algorithm 1", "Algorithm 2"
 BOUND_TUNED, NAIVE, TWO_FEATURES = "Algorithm 1, told bounds", "one copy", "Fourier, 2 copies"
@@ -366,7 +366,7 @@ class Problem:
         """Run the named learners (of `CLEAN` and `NOISY`) against the best predictor of the ball on clean data.
 
         Steps are chosen by losses on clean instances, which no learner sees; the step of `BOUND_TUNED` is chosen by
-        losses on noisy copies. All noises and horizons use the same compiled programs. `n_rounds` is at most the number
+        losses on noisy copies. All noises use the same compiled programs. `n_rounds` is at most the number
         of rows, or a multiple of the number of rows for learners that do not store a point per round. `tune` is the eta
         of each learner, or the search for eta. Raises a ValueError if the rounds end within the second or a later pass,
         or if no surrogate kernel exists for the noise.
@@ -396,15 +396,11 @@ class Problem:
         clean: dict[str, Any] = {name: makers[name] for name in names if name != BOUND_TUNED}
         on_copies = {BOUND_TUNED: lambda step: OnCopies(makers[BOUND_TUNED](step), noise.gaussian(noise_std**2))}
 
-        def pilot(context: Context, learners: Any, rounds: int) -> Result:
-            sizes = {"n_runs": n_runs, "n_rounds": rounds, "record_at": self._record_at(rounds)}
-            return context.simulate(game, learners, **sizes)
-
         with context.parts(3) as part:
             tuned: dict[str, Tuned] = {}
             for instances, pilots in (("clean instances", clean), ("noisy copies", on_copies)):
                 if pilots:
-                    tuned |= tune.choose(pilot, pilots, part(f"steps by losses on {instances}"), n_rounds)
+                    tuned |= tune.choose(game, pilots, part(f"steps by losses on {instances}"), n_runs, n_rounds)
             etas = {name: search.choice["eta"] for name, search in tuned.items()}
             result = dataclasses.replace(comparison, tune=etas).run(part("best"), n_rounds=n_rounds, **sizes)
         return result._replace(at_edge=tune.at_edge(etas), tuned=tuned)

@@ -20,7 +20,9 @@ from jaxtyping import Array, Float, Key
 from pydantic import Field
 
 from benchmarks.papers.claims.noise import PrintedKnownCovariance
+from benchmarks.papers.comparison import Comparison, ComparisonResult
 from benchmarks.papers.studies import figures
+from benchmarks.papers.study import Names, Study, select_by_name
 from jaxonline import estimators, kernels, learners, losses
 from jaxonline.comparators import L2Ball
 from jaxonline.environments import DataStream
@@ -32,9 +34,8 @@ from jaxonline.parameters.struct import replace
 from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Interval, Number, Table, Text
 from jaxonline.results.statistics import Growth, difference_of_means
-from jaxonline.study import Comparison, ComparisonResult, Context, Report, Study
-from jaxonline.study.comparison import ignore_skewness_warnings
-from jaxonline.study.study import Names, select_by_name
+from jaxonline.study import Context, Report
+from jaxonline.study.study import ignore_skewness_warnings
 
 SECOND_MOMENT = 5.0  # of a copy
 ONE, COVARIANCE_KNOWN, TWO = "one copy", "one copy, covariance told", "two copies"

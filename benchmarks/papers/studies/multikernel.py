@@ -22,6 +22,7 @@ from benchmarks.papers.claims.multikernel import PRINTED_TABLE_2
 from benchmarks.papers.engines.kernels import BLOCK_ROUNDS, expert_jobs, play_sequence, scan_blocks, working_dtype
 from benchmarks.papers.engines.omkl_gf import OMKLGF
 from benchmarks.papers.studies import figures
+from benchmarks.papers.study import Study, load_set
 from jaxonline import datasets, learners
 from jaxonline._xla.compile_options import fast_compile_options, jit_with_options
 from jaxonline._xla.threads import run_parallel
@@ -33,8 +34,7 @@ from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Component
 from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import Number, Table, Text
-from jaxonline.study import Context, Report, Study
-from jaxonline.study.study import load_set
+from jaxonline.study import Context, Report
 
 MAX_SEEDS = 10_000
 SETS = ("AR(4)", "Airfoil", "Concrete")

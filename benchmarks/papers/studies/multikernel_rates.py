@@ -16,6 +16,7 @@ from pydantic import Field
 
 from benchmarks.papers.engines.kernels import BLOCK_ROUNDS, scan_blocks
 from benchmarks.papers.studies import figures
+from benchmarks.papers.study import Items, Study
 from jaxonline import bounds, kernels
 from jaxonline.estimators.fourier import Dictionary
 from jaxonline.feedback import FullOracle
@@ -24,8 +25,7 @@ from jaxonline.learners import VAW, MultiKernel
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import Number, Table, Text
-from jaxonline.study import Context, Report, Study
-from jaxonline.study.study import Items
+from jaxonline.study import Context, Report
 
 CONCATENATED, TWO_LEVELS, ONE = "concatenated VAW", "VAW2", "VAW, the comparator's kernel"
 LEARNERS = (CONCATENATED, TWO_LEVELS, ONE)

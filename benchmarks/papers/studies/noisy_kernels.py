@@ -11,7 +11,9 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from pydantic import AllowInfNan, Field
 
+from benchmarks.papers.comparison import BestOf, Comparison, ComparisonResult
 from benchmarks.papers.studies import figures
+from benchmarks.papers.study import AboveOne, Items, Positive, Study, Words, select_by_name
 from jaxonline import bounds, estimators, kernels, losses
 from jaxonline.comparators import RKHSBall
 from jaxonline.environments import DataStream
@@ -21,9 +23,8 @@ from jaxonline.learners import NoisyKernel, Storage
 from jaxonline.results import Result
 from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import Interval, Number, Table, Text
-from jaxonline.study import BestOf, Comparison, ComparisonResult, Context, Report, Study
-from jaxonline.study.comparison import ignore_skewness_warnings
-from jaxonline.study.study import AboveOne, Items, Positive, Words, select_by_name
+from jaxonline.study import Context, Report
+from jaxonline.study.study import ignore_skewness_warnings
 
 THEOREM, BEST = "the theorem's step", "the best step tried"
 KERNELS: dict[str, tuple[Any, float]] = {  # with a good p of 1.5, 2, 3, 5 of the paper's distribution

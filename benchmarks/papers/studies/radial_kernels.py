@@ -22,7 +22,9 @@ from benchmarks.papers.claims.surrogates import (
     printed_radial_surrogate_mean,
     printed_surrogate_kernel,
 )
+from benchmarks.papers.comparison import BestOf, Comparison, ComparisonResult
 from benchmarks.papers.studies import figures
+from benchmarks.papers.study import Names, Positive, Study, select_by_name
 from jaxonline import bounds, estimators, learners
 from jaxonline.bounds import Bound
 from jaxonline.comparators import RKHSBall, positive_negative_angle, rkhs_norm
@@ -35,9 +37,8 @@ from jaxonline.kernels.shift_invariant import Cauchy, RadialExponential, Schoenb
 from jaxonline.parameters import check
 from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Interval, Number, Table, Text
-from jaxonline.study import BestOf, Comparison, ComparisonResult, Context, Report, Study
-from jaxonline.study.comparison import ignore_skewness_warnings
-from jaxonline.study.study import Names, Positive, select_by_name
+from jaxonline.study import Context, Report
+from jaxonline.study.study import ignore_skewness_warnings
 
 WORKED_CASE = "(1 + r^2/d)^-1"
 KERNELS = WORKED_CASE, "(1 + r^2/d)^-2", "exp(-r/sqrt d)"

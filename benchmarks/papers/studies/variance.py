@@ -14,13 +14,13 @@ import numpy as np
 from pydantic import Field
 
 from benchmarks.papers.studies import figures
+from benchmarks.papers.study import AboveOne, Study
 from jaxonline.estimators.series import VarianceRow, variance_table
 from jaxonline.losses import Exponential, Logistic, SmoothedAbsolute, SmoothedHinge, Squared
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.report.plotting import COLOURS
 from jaxonline.results.report.tables import Number, Table, Text
-from jaxonline.study import Context, Report, Study
-from jaxonline.study.study import AboveOne
+from jaxonline.study import Context, Report
 
 LOSSES: dict[str, Any] = {
     "squared": Squared(),

@@ -1,32 +1,28 @@
-"""Construction of objects from the tables of a study file, after validation by pydantic models."""
+"""Construction of the objects of a study file: a table with a `type` is a call of that constructor."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
-from pydantic_core import ValidationError
 
-from jaxonline.game.roles import Environment, Feedback, Learner
-from jaxonline.game.round import check_role
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import did_you_mean
-from jaxonline.parameters.signatures import Parameter, members_of
-from jaxonline.study.files.catalogue import PROTOCOLS, Entry, catalogue, entries_of, user_entry
-from jaxonline.study.files.key_lines import KeyPath
-from jaxonline.study.files.models import (
-    BuiltObject,
-    article_of,
-    error_keys,
-    format_accepted,
-    model_of,
-    noun_of,
-    table_model,
-    to_toml,
-    validation_error,
-    with_article,
-)
-from jaxonline.study.files.reading import SourceFile, StudyFileError
-from jaxonline.study.files.user_code import load_user_object
+from jaxonline.parameters.signatures import Parameter
+from jaxonline.study.files.catalogue import Entry, as_entry, catalogue, load_user_object
+from jaxonline.study.files.source import KeyPath, SourceFile
+
+MAX_LEARNERS = 500
+_LISTS = {"array", "components", "texts", "anything"}  # parameters for which a list is one value
+
+
+class Axis(NamedTuple):
+    """A list of values in the table of a learner, which is one axis of the grid."""
+
+    path: KeyPath  # keys from the table of the learner
+    values: list[Any]
+    is_numeric: bool  # whether one compiled program can run all values
 
 
 class Builder:
@@ -35,162 +31,125 @@ class Builder:
     def __init__(self, source: SourceFile, horizon: int):
         self.source, self.horizon = source, horizon
 
-    def component(self, value: Any, at: KeyPath, kinds: tuple[Any, ...], beside: tuple[str, ...] = ()) -> BuiltObject:
-        """Build the object that a name or a table describes, without the keys `beside`; raises StudyFileError."""
-        if isinstance(value, dict):
-            value = {key: item for key, item in value.items() if key not in beside}
-        return self._located(at, lambda: self.construct(value, kinds))
-
-    def value(self, parameter: Parameter, value: Any, at: KeyPath) -> BuiltObject:
-        """Build the value of one parameter from the value of its key in the file."""
-        return self._located(at, lambda: self.table({parameter.name: value}, (parameter,))[parameter.name], 1)
-
-    def keys(
-        self, parameters: Mapping[str, Parameter], table: Mapping[str, Any], at: KeyPath
-    ) -> dict[str, BuiltObject]:
-        """Build the values of the keys in a table; keys that the table does not have are left out."""
-        return self._located(
-            at, lambda: self.table(table, tuple(parameters.values()), at[-1] if at else "a study file")
-        )
-
-    def _located(self, at: KeyPath, make: Callable[[], Any], skipped: int = 0) -> Any:
-        """Call `make`; a validation error inside becomes a StudyFileError at the invalid key."""
-        try:
-            return make()
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            raise self.error_at((*at, *error_keys(first)[skipped:]), first["msg"]) from error.__cause__
-
-    def table(
-        self, table: Mapping[str, Any], parameters: tuple[Parameter, ...], name: Any = "", entry: Entry | None = None
-    ) -> dict[str, Any]:
-        """Validate a table and return its values; unknown keys are reported before missing or wrong keys."""
-        model = model_of(entry) if entry else table_model(parameters)
-        try:
-            return model.validate_python(table, context=self)
-        except ValidationError as error:
-            errors = error.errors(include_url=False)
-        known = {parameter.name: parameter for parameter in parameters}
-        first = next((entry_error for entry_error in errors if entry_error["type"] == "extra_forbidden"), errors[0])
-        at, key = error_keys(first), str(first["loc"][-1])
-        if first["type"] == "extra_forbidden":
-            what = f"{entry.name} has" if entry else f"{name} has"
-            suggestion = did_you_mean(key, known)
-            raise validation_error(f"unknown key{suggestion} ({what} {', '.join(known) or 'no keys'})", at)
-        if first["type"] == "missing":
-            words = f"({format_accepted(known[key])}) for {entry.name}" if entry else f": {known[key].description}"
-            raise validation_error(
-                f"needs {key} {words}" if at[:-1] or entry or name != "a study file" else f"{key} is missing{words}"
-            )
-        raise validation_error(first["msg"], at)
-
-    def construct(self, value: Any, kinds: tuple[Any, ...]) -> BuiltObject:
-        """Build the object that a name, or a table with a type, describes."""
+    def build(self, value: Any, at: KeyPath) -> Any:
+        """Return the object that a name, or a table with a `type`, describes; raises StudyFileError."""
         table = {"type": value} if isinstance(value, str) else value
-        if not isinstance(table, dict):
-            raise validation_error(
-                f"must be {article_of(kinds)}, by its name or as a table with a type (got {check.quote(value)})"
-            )
-        if not isinstance(table.get("type"), str):
-            words = f"must name the {noun_of(kinds)} (got {check.quote(table.get('type'))})"
-            raise validation_error(words, ("type",))
-        where = ("type",) if table is value else ()
-        name, given = table["type"], {key: item for key, item in table.items() if key != "type"}
+        if not isinstance(table, dict) or not isinstance(table.get("type"), str):
+            raise self.source.error(at, f"must be a name, or a table with a type (got {check.quote(value)})")
+        given = {key: item for key, item in table.items() if key != "type"}
+        found = self.find(table["type"], at)
+        if not isinstance(found, Entry):  # of the user's module
+            if not given and not isinstance(found, type):
+                return found
+            found = as_entry(table["type"], found)
+        return self.call(found, given, at)
+
+    def find(self, name: str, at: KeyPath) -> Any:
+        """Return the `Entry` of a name, or the object that MODULE:NAME names."""
         if ":" in name:
-            return self._own(name, given, where, kinds)
-        known = entries_of(kinds)
-        if name not in known:
-            entry = catalogue().get(name)
-            choices = f" ({', '.join(known)})" if len(known) <= 8 and entry is None else ""
-            other = f", which is {with_article(entry.kind)}" if entry else did_you_mean(name, known)
-            raise validation_error(f"must be {article_of(kinds)}{choices} (got {name!r}){other}", where)
-        return self._construct(known[name], given)
+            with self.source.errors_at(at):
+                return load_user_object(self.source.folder, name)
+        if name not in catalogue():
+            suggestion = did_you_mean(name, catalogue())
+            raise self.source.error(at, f"must be a name of `jaxonline list` (got {name!r}){suggestion}")
+        return catalogue()[name]
 
-    def _construct(self, entry: Entry, given: Mapping[str, Any]) -> BuiltObject:
-        built = self.table({"type": entry.name, **given}, entry.parameters, entry=entry)
-        del built["type"]
-        resolved: dict[str, Any] = {"type": entry.name}
-        for parameter in entry.parameters:
-            if parameter.name in built:
-                continue
-            value, shown = parameter.default, to_toml(parameter.default)
-            if "horizon" in parameter.takes:
-                value, shown = float(self.horizon) if "number" in parameter.takes else self.horizon, self.horizon
-            if "horizon" in parameter.takes or ("nothing" in parameter.takes and value is None):
-                built[parameter.name] = BuiltObject(value, shown)
-            else:
-                resolved[parameter.name] = shown
-        arguments = {name: item.value if isinstance(item, BuiltObject) else item for name, item in built.items()}
-        resolved |= {name: item.resolved if isinstance(item, BuiltObject) else item for name, item in built.items()}
-        names = ["type", *(parameter.name for parameter in entry.parameters)]
-        resolved = {name: resolved[name] for name in (*names, *resolved)}
-        if entry.name == "data":
+    def call(self, entry: Entry, given: Mapping[str, Any], at: KeyPath) -> Any:
+        """Call a constructor with the keys of a table as its arguments."""
+        name, parameters = entry.name, entry.parameters
+        for key in given:
+            if key not in parameters:
+                known = f"{name} has {', '.join(parameters) or 'no keys'}"
+                raise self.source.error((*at, key), f"unknown key; {known}{did_you_mean(key, parameters)}")
+        missing = [key for key, parameter in parameters.items() if parameter.required and key not in given]
+        if missing:
+            raise self.source.error(at, f"{name} needs {' and '.join(missing)}")
+        arguments = {key: self.argument(parameters[key], item, (*at, key)) for key, item in given.items()}
+        for key, parameter in parameters.items():
+            if "horizon" in parameter.takes and key not in given:
+                arguments[key] = float(self.horizon) if "number" in parameter.takes else self.horizon
+        if name == "data":
             arguments["folder"] = self.source.folder
-        value = call_constructor(entry.name, entry.make, arguments)
-        if entry.name == "data":
-            resolved["sha256"] = _checksum(value)
-        return BuiltObject(value, resolved)
+        with self.source.errors_at(at, given):
+            return entry.make(**arguments)
 
-    def _own(self, name: str, given: dict[str, Any], where: KeyPath, kinds: tuple[Any, ...]) -> BuiltObject:
-        """Return an object of the user's module; a class (or a function, if keys are given) is called with the keys."""
-        loaded = self.load(name, where)
-        if callable(loaded) and (isinstance(loaded, type) or given):
-            built = self._construct(user_entry(name, loaded), given)
-        elif given:
-            raise validation_error(f"must be left out, as {name} takes no keys", (next(iter(given)),))
-        else:
-            built = BuiltObject(loaded, {"type": name})
-        role: Any = PROTOCOLS.get(kinds[0]) if len(kinds) == 1 else None
-        if role in (Environment, Feedback, Learner):
-            try:
-                check_role(name, built.value, role)
-            except TypeError as error:
-                raise validation_error(str(error), where) from None
-            return built
-        needed = members_of(role) if role else ()
-        missing = next((member for member in needed if not hasattr(built.value, member)), None)
-        if missing is not None:
-            raise validation_error(
-                f"must be {article_of(kinds)}, with {', '.join(needed)} (got {name}, which has no {missing})", where
-            )
-        return built
+    def argument(self, parameter: Parameter, value: Any, at: KeyPath) -> Any:
+        """Return the argument that the value of a key stands for."""
+        takes = parameter.takes
+        if isinstance(value, str) and "function" in takes:
+            found = self.find(value, at)
+            function = found.function if isinstance(found, Entry) else found
+            needed = isinstance(found, Entry) and any(p.required for p in found.parameters.values())
+            if "component" not in takes or (needed and not isinstance(function, type)):
+                return function
+        if (isinstance(value, str) and "component" in takes) or (isinstance(value, dict) and "type" in value):
+            return self.build(value, at)
+        if isinstance(value, list) and "components" in takes:
+            return [self.build(item, (*at, i)) for i, item in enumerate(value)]
+        with self.source.errors_at(at[:-1], (at[-1],)):
+            if "seed" in takes:
+                return check.as_key(str(at[-1]), value)
+            if isinstance(value, list) and "array" in takes:
+                return np.asarray(check.list_to_array(str(at[-1]), value))
+            if takes <= {"number", "integer", "horizon", "nothing"}:  # also of optax, which checks nothing
+                return check.number(str(at[-1]), value)
+        return value
 
-    def load(self, name: str, at: KeyPath = ()) -> Any:
-        """Load an object of the user's module by its name "MODULE:NAME"."""
-        try:
-            return load_user_object(self.source.folder, name)
-        except ValueError as error:
-            raise validation_error(str(error), at) from None
+    # -----------------------------------------------------------------------------------------------------------------
+    # Grids: a list instead of a single value in a learner's table makes one learner for each value.
 
-    def load_at(self, name: str, at: KeyPath) -> Any:
-        """Load an object of the user's module; an error names the key `at`."""
-        return self._located(at, lambda: self.load(name))
+    def expand(self, name: str, table: Any, at: KeyPath) -> dict[str, tuple[str, str, Any]]:
+        """Return the learners of an entry by name: the name without the numbers, the numbers as text, and the table.
 
-    def call(self, name: str, make: Callable[..., Any], arguments: dict[str, Any], at: KeyPath) -> Any:
-        """Call a constructor; an error names the key `at`."""
-        return self._located(at, lambda: call_constructor(name, make, arguments))
+        Raises:
+            StudyFileError: a list is empty, too long, or has a value twice.
+        """
+        axes = list(self.axes(table, (), at))
+        size = math.prod(len(axis.values) for axis in axes)
+        if axes and not 0 < size <= MAX_LEARNERS:
+            longest = max(axes, key=lambda axis: len(axis.values) if size else -len(axis.values))
+            raise self.source.error((*at, *longest.path), f"must give 1 to {MAX_LEARNERS} learners (got {size:,})")
+        last = [axis.path[-1] for axis in axes]
+        learners: dict[str, tuple[str, str, Any]] = {}
+        for values in itertools.product(*(axis.values for axis in axes)):
+            point, words = table, {False: [], True: []}
+            for axis, value in zip(axes, values, strict=True):
+                key = axis.path[-1] if last.count(axis.path[-1]) == 1 else ".".join(map(str, axis.path))
+                point = _replace_at(point, axis.path, value)
+                words[axis.is_numeric].append(f"{key}={format_in_name(value)}")
+            group = f"{name}[{', '.join(words[False])}]" if words[False] else name
+            label = ", ".join(words[True])
+            full_name = f"{group}[{label}]" if label else group
+            if full_name in learners:
+                raise self.source.error((*at, *axes[-1].path), f"must have distinct values (got {full_name} twice)")
+            learners[full_name] = group, label, point
+        return learners
 
-    def error_at(self, at: KeyPath, words: str) -> StudyFileError:
-        """Return a StudyFileError that names the file, line and key."""
-        return self.source.error_at(at, words)
+    def axes(self, table: Any, path: KeyPath, at: KeyPath) -> Iterator[Axis]:
+        """Yield the lists that stand for single values, in a table and in the tables inside it."""
+        if not isinstance(table, dict) or not isinstance(table.get("type"), str):
+            return
+        found = self.find(table["type"], (*at, *path))
+        if not isinstance(found, Entry):
+            found = as_entry(table["type"], found if callable(found) else object)
+        for key, value in table.items():
+            parameter = found.parameters.get(key)
+            if parameter is not None and isinstance(value, list) and not parameter.takes & _LISTS:
+                are_numbers = all(isinstance(item, int | float) and not isinstance(item, bool) for item in value)
+                yield Axis((*path, key), value, are_numbers and "number" in parameter.takes)
+            else:
+                yield from self.axes(value, (*path, key), at)
 
 
-def call_constructor(name: str, make: Callable[..., Any], arguments: dict[str, Any]) -> Any:
-    """Call a constructor; the error of an argument becomes an error at the key with the argument's name."""
-    try:
-        return make(**arguments)
-    except (ValidationError, StudyFileError):
-        raise
-    except (ValueError, TypeError, OverflowError, OSError, ArithmeticError, MemoryError) as error:
-        argument = getattr(error, "argument", None)
-        if argument in arguments:
-            raise validation_error(error.problem, (argument,)) from error  # type: ignore[union-attr]
-        raise validation_error(f"{name}: {str(error) or type(error).__name__}") from error
-    except Exception as error:  # raised by user code
-        raise validation_error(f"{name}: {type(error).__name__}: {error}") from error
+def _replace_at(table: Any, at: KeyPath, value: Any) -> Any:
+    return value if not at else {**table, at[0]: _replace_at(table[at[0]], at[1:], value)}
 
 
-def _checksum(stream: Any) -> str:
-    from jaxonline.datasets import checksum
-
-    return checksum(np.asarray(stream.X), np.asarray(stream.y))[:16]
+def format_in_name(value: Any) -> str:
+    """Format a value for a learner's name, with as many digits as identify the value."""
+    if isinstance(value, float):
+        return f"{value:g}" if float(f"{value:g}") == value else repr(value)
+    if isinstance(value, Mapping):
+        rest = ", ".join(f"{key}={format_in_name(item)}" for key, item in value.items() if key != "type")
+        return f"{value.get('type')}({rest})" if rest else str(value.get("type"))
+    return str(value)

@@ -1,222 +1,213 @@
-"""Catalogue of all components that a study file can name, collected from the packages.
+"""The names that a study file can use: what the packages export, what optax offers, and the user's own modules."""
 
-The kind of a class is its base class, or the protocol that it satisfies. A class that
-satisfies no protocol can be named where a constructor requires this class (storage of a kernel learner,
-distribution of a series).
-"""
-
-import dataclasses
 import functools
-import importlib
+import importlib.util
 import inspect
-import types
+import re
+import sys
 import typing
-import warnings
 from collections.abc import Callable, Iterator
-from typing import Any
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
 
-from jaxonline.bounds.theorem import Bound
-from jaxonline.environments import DataStream
-from jaxonline.feedback.delays import Delay
-from jaxonline.feedback.noise import NoiseAdversary, NoiseLaw
-from jaxonline.game.roles import Comparator, Environment, Feedback, HindsightComparator, Learner, Measure
-from jaxonline.kernels import Kernel
-from jaxonline.learners import Combiner
-from jaxonline.losses import Loss
 from jaxonline.parameters.errors import did_you_mean
-from jaxonline.parameters.signatures import Parameter, exported_names, members_of, parameters_of
+from jaxonline.parameters.signatures import Parameter, exported_names, parameters_of
 from jaxonline.study.files.data import data_stream
-from jaxonline.study.files.docstrings import documented_parameters, first_line
 
-PACKAGES = (
-    "learners", "environments", "feedback", "feedback.noise", "losses",
-    "estimators", "kernels", "comparators", "bounds",
-    "simulation.measures", "feedback.delays",
-    "environments.adversaries",
-)  # fmt: skip
-PROTOCOLS: dict[str, type] = {  # a class has the first kind whose protocol it satisfies
-    "learner": Learner, "combiner": Combiner, "environment": Environment, "adversary": NoiseAdversary,
-    "feedback": Feedback, "delay": Delay, "noise": NoiseLaw, "comparator": Comparator,
-    "hindsight comparator": HindsightComparator,
-    "measure": Measure, "loss": Loss,
+PACKAGES = {  # by kind: the packages that export its names
+    "learners": ("learners",), "environments": ("environments", "environments.adversaries"),
+    "feedback": ("feedback", "feedback.delays"), "noise": ("feedback.noise",), "losses": ("losses",),
+    "estimators": ("estimators",), "kernels": ("kernels",), "comparators": ("comparators",), "bounds": ("bounds",),
+    "measures": ("simulation.measures",),
 }  # fmt: skip
-HEADINGS = {
-    "learner": "Learners", "combiner": "Combiners: weights of experts", "environment": "Environments",
-    "feedback": "Feedback: what a learner observes", "noise": "Noise distributions", "delay": "Delays of answers",
-    "adversary": "Adversaries",
-    "loss": "Losses", "estimator": "Estimators of gradients", "kernel": "Kernels",
-    "comparator": "Comparators", "bound": "Bounds", "measure": "Measures", "step size": "Step sizes",
-    "schedule": "Schedules (optax)", "optimizer": "Optimizers (optax)", "projection": "Projections (optax)",
-    "part": "Parts of other components",
-}  # fmt: skip
+USER_NAME = re.compile(r"(?P<module>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):(?P<name>[A-Za-z_]\w*)")
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Entry:
-    """A component that a study file can name."""
+class Entry(NamedTuple):
+    """A name of study files: its kind, the class or function that documents it, and the function that makes it."""
 
-    name: str  # of the class or function; CLASS.METHOD for another constructor
-    kind: str  # a key of HEADINGS
+    name: str  # CLASS.METHOD for another constructor of a class
+    kind: str
+    function: Callable[..., Any]
     make: Callable[..., Any]
-    product: type | None  # class of the objects; None for bounds that are numbers and functions of optax
-    line: str  # first line of the docstring
-    parameters: tuple[Parameter, ...]
-    package: str  # where it is defined
-    open_ended: bool = False  # whether it takes further options
+
+    @property
+    def parameters(self) -> dict[str, Parameter]:
+        """The parameters that a study file can set, by name."""
+        if self.kind == "projections":
+            return {}
+        given = (p for p in parameters_of(self.function) if not p.python_only)
+        return {p.name: p for p in given if (self.kind, p.name) != ("optimizers", "learning_rate")}
+
+
+def as_entry(name: str, function: Callable[..., Any], kind: str = "") -> Entry:
+    """Return the entry of a class or function."""
+    return Entry(name, kind, function, function)
 
 
 @functools.cache
 def catalogue() -> dict[str, Entry]:
-    """Return all entries of the catalogue by name, sorted by kind."""
-    data = _entry("data", "environment", data_stream, DataStream, "study.files.data")
-    entries = [*_package_entries(), *_optax_entries(), data]
-    order = list(HEADINGS)
-    return {entry.name: entry for entry in sorted(entries, key=lambda e: (order.index(e.kind), e.name.lower()))}
+    """Return the entries of the packages and of optax by name."""
+    found: dict[str, Entry] = {}
+    for kind, packages in PACKAGES.items():
+        for package in packages:
+            for entry in _package_entries(kind, importlib.import_module(f"jaxonline.{package}")):
+                found.setdefault(entry.name, entry)
+    for entry in (as_entry("data", data_stream, "environments"), *_optax_entries()):
+        found.setdefault(entry.name, entry)
+    return found
 
 
-def find_entry(name: str) -> Entry:
-    """Return the catalogue entry of a name, ignoring case; raises ValueError for an unknown name."""
-    entries = catalogue()
-    matches = [known for known in entries if known.lower() == name.lower()]
-    if name not in entries and len(matches) != 1:
-        similar = [known for known in entries if name.lower() in known.lower()]
-        similar = similar or [known for known, entry in entries.items() if name.lower() in entry.line.lower()]
-        suggestion = did_you_mean(name, similar or entries)
-        if len(similar) > 1 or (similar and not suggestion):
-            suggestion = f"; did you mean one of {', '.join(similar[:12])}?"
-        raise ValueError(f"name: no learner, game or other object has this name (got {name!r}){suggestion}")
-    return entries[name if name in entries else matches[0]]
+def _package_entries(kind: str, module: ModuleType) -> Iterator[Entry]:
+    """Yield the structs of a package, their other constructors, and the functions that make structs or bounds."""
+    for name in exported_names(module):
+        value = getattr(module, name)
+        if _is_struct(value):
+            yield as_entry(name, value, kind)
+            for method, maker in vars(value).items():
+                if isinstance(maker, classmethod) and _makes(maker.__func__, value):
+                    yield as_entry(f"{name}.{method}", getattr(value, method), kind)
+        elif inspect.isfunction(value) and (kind == "bounds" or _is_struct(_product(value))):
+            yield as_entry(name, value, kind)
 
 
-@functools.cache
-def entries_of(kinds: tuple[Any, ...]) -> dict[str, Entry]:
-    """Return the catalogue entries that may be used where a component of these kinds is required."""
-
-    def fits(entry: Entry, kind: Any) -> bool:
-        made = entry.product
-        if isinstance(kind, type):
-            return made is not None and _satisfies(made, kind)
-        return entry.kind == kind or (made is not None and kind == f"`{made.__name__}`")
-
-    return {name: entry for name, entry in catalogue().items() if any(fits(entry, kind) for kind in kinds)}
+def _is_struct(value: Any) -> bool:
+    is_dataclass = isinstance(value, type) and hasattr(value, "__dataclass_params__")
+    return is_dataclass and not inspect.isabstract(value) and not getattr(value, "_is_protocol", False)
 
 
-def _satisfies(product: type, protocol: type) -> bool:
-    if not getattr(protocol, "_is_protocol", False):
-        return issubclass(product, protocol)
-    fields = getattr(product, "__dataclass_fields__", {})
-    return all(hasattr(product, name) or name in fields for name in members_of(protocol))
+def _product(function: Callable[..., Any]) -> Any:
+    product = typing.get_type_hints(function).get("return")
+    return next(iter(typing.get_args(product)), product)
 
 
-def kind_of(value: type) -> str:
-    """Return the kind of a class, such as "learner"."""
-    call: Any = getattr(value, "__call__", None)  # noqa: B004
-    arguments = list(inspect.signature(call).parameters)[1:] if inspect.isfunction(call) else []
-    if issubclass(value, Kernel):
-        return "kernel"
-    if arguments[:3] == ["key", "w", "oracle"]:
-        return "estimator"
-    if arguments[:2] == ["t", "dtype"]:
-        return "step size"
-    kinds = (kind for kind, protocol in PROTOCOLS.items() if _satisfies(value, protocol))
-    return next(kinds, "part").removeprefix("hindsight ")
-
-
-def _package_entries() -> Iterator[Entry]:
-    seen: set[str] = set()
-    for package in PACKAGES:
-        for name, value in _exports(importlib.import_module(f"jaxonline.{package}")):
-            make_entries: Any = (
-                _class_entries if inspect.isclass(value) else _function_entries if inspect.isfunction(value) else None
-            )
-            if make_entries is not None and name not in seen:
-                entries = list(make_entries(name, value, package))
-                seen |= {entry.name for entry in entries}
-                yield from entries
-
-
-def _exports(module: types.ModuleType) -> list[tuple[str, Any]]:
-    return [(name, getattr(module, name)) for name in exported_names(module)]
-
-
-def _entry(name: str, kind: str, make: Any, product: type | None, package: str, *owners: type) -> Entry:
-    variable = any(parameter.kind is parameter.VAR_KEYWORD for parameter in inspect.signature(make).parameters.values())
-    parameters = documented_parameters(make, *owners)
-    return Entry(name, kind, make, product, first_line(make), parameters, package, variable)
-
-
-def _class_entries(name: str, value: type, package: str) -> Iterator[Entry]:
-    """Yield the catalogue entries of a class that users construct: the class, and its other constructors."""
-    if not is_component(value):
-        return
-    kind = kind_of(value)
-    yield _entry(name, kind, value, value, package)
-    for method, maker in vars(value).items():
-        if isinstance(maker, classmethod) and not method.startswith("_"):
-            make: Any = getattr(value, method)
-            if str(inspect.signature(make).return_annotation).strip("'\"") in (value.__name__, "Self"):
-                yield _entry(f"{name}.{method}", kind, make, value, package, value)
-
-
-def _function_entries(name: str, value: Callable[..., Any], package: str) -> Iterator[Entry]:
-    """Yield the catalogue entry of a function that returns a component or a bound."""
-    product = typing.get_type_hints(value).get("return")
-    if package == "bounds":
-        record = product is Bound or (isinstance(product, type) and issubclass(product, tuple))
-        yield _entry(name, "bound", value, product if record else None, package)
-        return
-    made = next(iter(typing.get_args(product)), product)
-    if isinstance(made, type) and is_component(made):
-        yield _entry(name, kind_of(made), value, made, package)
-
-
-def is_component(value: type) -> bool:
-    """Return whether users construct a class: it must be a struct, and neither abstract nor a protocol."""
-    return bool(
-        getattr(value, "__dataclass_params__", None) is not None and not getattr(value, "_is_protocol", False)
-        and not inspect.isabstract(value) and value.__module__.startswith("jaxonline.")
-    )  # fmt: skip
+def _makes(method: Callable[..., Any], owner: type) -> bool:
+    annotation = str(inspect.signature(method).return_annotation).strip("'\"")
+    return not method.__name__.startswith("_") and annotation in (owner.__name__, "Self")
 
 
 def _optax_entries() -> Iterator[Entry]:
-    """Yield the catalogue entries of optax: optimizers (with learning rate 1), schedules, projections with a radius."""
+    """Yield optimizers (with learning rate 1), schedules, and projections with a radius."""
     import optax
 
-    modules = {"optimizer": optax, "schedule": optax.schedules, "projection": optax.projections}
-    for kind, module in modules.items():
-        for name in sorted(vars(module)):
-            value: Any = getattr(module, name)
-            if not inspect.isfunction(value) or name.startswith("_"):
+    for kind, module in {"optimizers": optax, "schedules": optax.schedules, "projections": optax.projections}.items():
+        for name, value in sorted(vars(module).items()):
+            if not inspect.isfunction(value) or name.startswith(("_", "scale_by")):
                 continue
-            arguments = list(inspect.signature(value).parameters)
-            is_listed = {
-                "optimizer": arguments[:1] == ["learning_rate"] and _needs_only_a_rate(value),
-                "schedule": name.endswith(("schedule", "decay")), "projection": arguments == ["tree", "scale"],
-            }  # fmt: skip
-            parameters = () if kind == "projection" else _plain_parameters(value)
-            if is_listed[kind] and not any(parameter.required and parameter.in_python_only for parameter in parameters):
-                make = {"projection": lambda value=value: value, "optimizer": functools.partial(value, 1.0)}
-                yield Entry(name, kind, make.get(kind, value), None, first_line(value), parameters, "optax")
+            required = [p.name for p in inspect.signature(value).parameters.values() if p.default is p.empty]
+            if kind == "optimizers" and required == ["learning_rate"]:
+                yield Entry(name, kind, value, functools.partial(value, 1.0))
+            elif kind == "schedules" and name.endswith(("schedule", "decay")):
+                yield as_entry(name, value, kind)
+            elif kind == "projections" and list(inspect.signature(value).parameters) == ["tree", "scale"]:
+                yield Entry(name, kind, value, functools.partial(_identity, value))
 
 
-def user_entry(name: str, value: Callable[..., Any]) -> Entry:
-    """Return an entry for a class or function of the user; a parameter without annotation takes anything."""
-    return _entry(name, "part", value, value if isinstance(value, type) else None, "")
+def _identity(value: Any) -> Any:
+    return value
 
 
-def _plain_parameters(function: Callable[..., Any]) -> tuple[Parameter, ...]:
-    given = [parameter for parameter in parameters_of(function) if parameter.name != "learning_rate"]
-    return tuple(
-        parameter
-        for parameter in given
-        if parameter.required or parameter.takes & {"number", "integer", "flag", "array"}
-    )
+# ---------------------------------------------------------------------------------------------------------------------
+# Objects of the user's modules, named as "my_module:MyLearner". A module is imported only from the folder of the study
+# file; nothing in the study file itself is evaluated.
+
+_IMPORTED: dict[str, tuple[Path, bytes]] = {}  # by name of the module: its file and the content of the file
 
 
-def _needs_only_a_rate(make: Callable[..., Any]) -> bool:
-    """Return whether an optax optimizer needs only a learning rate and is not deprecated."""
+def load_user_object(folder: Path, written: str) -> Any:
+    """Return an object of a module in the folder; ValueError if the import fails or the module lacks the name."""
+    match = USER_NAME.fullmatch(written)
+    if match is None:
+        raise ValueError(f"must be written MODULE:NAME, such as my_module:MyLearner (got {written!r})")
+    module = _import_module(folder.resolve(), match["module"])
+    if not hasattr(module, match["name"]):
+        suggestion = did_you_mean(match["name"], vars(module))
+        raise ValueError(f"must be a name in {module.__file__} (got {match['name']!r}){suggestion}")
+    return getattr(module, match["name"])
+
+
+def _import_module(folder: Path, name: str) -> ModuleType:
+    file = folder.joinpath(*name.split(".")).with_suffix(".py")
+    if not file.is_file() or folder not in file.resolve().parents:
+        raise ValueError(f"must name a module in the folder of the study file (got {name!r}); there is no {file}")
+    content = file.read_bytes()
+    if _IMPORTED.get(name) == (file, content) and name in sys.modules:
+        return sys.modules[name]
+    if name not in _IMPORTED and _is_installed(name.partition(".")[0], folder):
+        raise ValueError(f"must name a module that is not installed (got {name!r}); give {file.name} another name")
+    spec: Any = importlib.util.spec_from_file_location(name, file)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    sys.path.append(str(folder))  # for its own imports; at the end, so that it hides no installed module
     try:
-        with warnings.catch_warnings(action="error"):
-            return hasattr(make(1.0), "update") and not make.__name__.startswith("scale_by")
-    except (Warning, TypeError, ValueError):
-        return False
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        del sys.modules[name]
+        words = f"must name a module that can be imported (got {file}); {type(error).__name__}: {error}"
+        raise ValueError(words) from None
+    finally:
+        sys.path.remove(str(folder))
+    _IMPORTED[name] = file, content
+    return module
+
+
+def _is_installed(name: str, folder: Path) -> bool:
+    """Return whether Python would find a module with this name elsewhere than in the folder."""
+    if name in sys.stdlib_module_names or name == "__main__":
+        return True
+    spec = importlib.util.find_spec(name)
+    return spec is not None and not (spec.origin and folder in Path(spec.origin).resolve().parents)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What `jaxonline list` prints.
+
+
+def describe_kind(kind: str) -> list[str]:
+    """Return one line for each name of a kind."""
+    lines = (f"  {one.name}: {first_line(one.function)}" for one in catalogue().values() if one.kind == kind)
+    return [kind.capitalize(), *sorted(lines, key=str.lower)]
+
+
+def describe_entry(entry: Entry) -> list[str]:
+    """Return the lines on an entry: what it is, and its parameters."""
+    owner = getattr(entry.function, "__self__", None)
+    sentences = argument_sentences(inspect.getdoc(owner) or "") if isinstance(owner, type) else {}
+    sentences |= argument_sentences(inspect.getdoc(entry.function) or "")
+    lines = [f"{entry.name} ({entry.kind}): {first_line(entry.function)}"]
+    return lines + [f"  {format_parameter(p, sentences.get(p.name, ''))}" for p in entry.parameters.values()]
+
+
+def first_line(value: Any) -> str:
+    """Return the first line of a docstring."""
+    return (inspect.getdoc(value) or "").partition("\n")[0]
+
+
+def argument_sentences(doc: str) -> dict[str, str]:
+    """Return the sentence of each argument in the section "Args:" of a docstring.
+
+    Example:
+        >>> argument_sentences("A step.\\n\\nArgs:\\n    eta: the rate,\\n        a number.\\n    n: how many.\\n")
+        {'eta': 'the rate, a number.', 'n': 'how many.'}
+    """
+    section = re.search(r"^Args:\n((?:    .*\n?|\n)*)", doc, re.MULTILINE)
+    entries = re.split(r"^    (\w+): ", section[1] if section else "", flags=re.MULTILINE)[1:]
+    return {name: " ".join(text.split()) for name, text in zip(entries[::2], entries[1::2], strict=True)}
+
+
+def format_parameter(parameter: Parameter, sentence: str) -> str:
+    """Return a line on a parameter: name, types, range, default, sentence."""
+    types = sorted(parameter.takes - {"nothing", "horizon", "function"} or {"function"})
+    words = "one of " + ", ".join(parameter.choices) if parameter.choices else " or ".join(types)
+    accepted = f"{words} {parameter.limits.words}".strip()
+    if not parameter.required:
+        default = "the study's rounds" if "horizon" in parameter.takes else format_default(parameter.default)
+        accepted += f" (default: {default})"
+    return f"{parameter.name}: {accepted}" + (f"; {sentence}" if sentence else "")
+
+
+def format_default(value: Any) -> str:
+    """Return a default value as text: numbers and texts as they are, objects by their class or name."""
+    if isinstance(value, bool | int | float | str):
+        return str(value).lower() if isinstance(value, bool) else str(value)
+    return "none" if value is None else getattr(value, "__name__", type(value).__name__)

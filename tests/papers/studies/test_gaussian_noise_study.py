@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 import jaxonline as jo
+from benchmarks.papers.comparison import BestOf, ComparisonResult
 from benchmarks.papers.studies.gaussian_noise import (
     ALGORITHM_1,
     ALGORITHM_2,
@@ -22,7 +23,7 @@ from benchmarks.papers.studies.gaussian_noise import (
     better_than_both,
 )
 from jaxonline.simulation.blocks import default_mesh
-from jaxonline.study import BestOf, ComparisonResult, Context
+from jaxonline.study import Context
 
 CONTEXT = Context(mesh=default_mesh(jax.devices()[:1]))
 SMALL = GaussianNoise(runs=2, rounds=128, noises=[0.0, 0.3], etas=[0.06, 0.6])

@@ -7,12 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from annotated_types import Interval
-from pydantic import Field
 
 import jaxonline as jo
 from jaxonline.parameters.types import Number
 from jaxonline.results.report.tables import Table
-from jaxonline.study import BestOf, Report
+from jaxonline.study import Report
 
 
 class NLMSState(NamedTuple):
@@ -81,26 +80,16 @@ class LogCosh:
         return jnp.tanh(y_hat - y)
 
 
-class StepSizes(jo.Study):
-    """Linear regression from noisy copies with several steps."""
-
-    title: ClassVar[str] = "Regret with three step sizes."
-    runs: int = Field(100, ge=2, description="Runs of each learner.")
-    rounds: int = Field(1000, ge=2, description="Rounds of a run.")
-
-    def run(self, context: jo.Context) -> Report:
-        """Compare the steps."""
-        game = jo.Game(jo.environments.LinearModel(np.array([0.6, -0.3])), jo.NoisyCopies(jo.noise.gaussian(0.2)))
-        estimator = jo.estimators.TwoCopies()
-        comparison = jo.Comparison(
-            game,
-            {"two copies": lambda step: jo.GradientLearner(estimator, step, radius=1.0)},
-            jo.L2Ball(1.0),
-            tune=BestOf({"0.1": 0.1, "0.3": 0.3}, runs="third"),
-        )
-        result = comparison.run(context, n_runs=self.runs, n_rounds=self.rounds, measures=[LargestLoss()]).result
-        table = Table(self.title, result.table({"two copies": 100.0}))
-        return Report({"table": table}, results={"result": result})
+def compare_steps(context: jo.Context) -> Report:
+    """Compare steps in linear regression from noisy copies."""
+    game = jo.Game(jo.environments.LinearModel(np.array([0.6, -0.3])), jo.NoisyCopies(jo.noise.gaussian(0.2)))
+    estimator = jo.estimators.TwoCopies()
+    learners = {f"{eta}": jo.GradientLearner(estimator, jo.InverseSqrt(eta), radius=1.0) for eta in (0.1, 0.3)}
+    result = context.simulate(
+        game, learners, n_runs=4, n_rounds=50, comparator=jo.L2Ball(1.0), measures=[LargestLoss()]
+    )
+    table = Table("Regret with two step sizes.", result.table({"0.1": 100.0}))
+    return Report({"table": table}, results={"result": result})
 
 
 def main(folder: str) -> None:
@@ -127,7 +116,7 @@ def main(folder: str) -> None:
     print(ranking.learners, ranking.letters, result.to_latex())
     state, rounds = jo.play(game, learner, jax.random.key(0), 20)
     print(state, rounds.loss, rounds.info)
-    report = StepSizes(runs=4, rounds=50).run(jo.Context(seed=1))
+    report = compare_steps(jo.Context(seed=1))
     print(report.json(), [path.name for path in report.save(folder)], len(report.html()))
     verification = jo.verify.unbiased(lambda key: jax.random.uniform(key) ** 6, 1 / 7, range=(0, 1))
     print(verification.verdict, verification.bias)

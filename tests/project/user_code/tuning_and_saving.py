@@ -67,7 +67,7 @@ def main(folder: Path) -> None:
     print(jo.cite(loaded).keys, jo.replace(make_learner(0.1), radius=2.0).radius)
     (folder / "study.toml").write_text(STUDY)
     study = jo.load_study_file(folder / "study.toml", runs=3, record_at=[10, 20])
-    print(study.run(jo.Context(out=folder / "out")).json())
+    print(study.run(jo.Context()).json())
 
 
 if __name__ == "__main__":

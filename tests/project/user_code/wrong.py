@@ -26,8 +26,6 @@ entrant: jo.WithFeedback = jo.tune(game, learner, grid, n_runs=2, n_rounds=6).le
 jo.benchmark({"a": game}, {"b": 3}, n_runs=2, n_rounds=6)  # reportArgumentType
 jo.benchmark({"a": game}, {"b": learner}, n_runs=2, n_rounds=6, spacing="square")  # reportArgumentType
 jo.benchmark({"a": game}, {"b": learner}, n_runs=2, n_rounds=6, comparator=None)  # reportCallIssue
-jo.Comparison(game, {"a": 3})  # reportArgumentType
-jo.Comparison(game, {"a": learner}).run(context, n_runs=2, n_rounds=6, blocks=3)  # reportCallIssue
 context.simulate(game, learner, n_runs=2, n_rounds=6, key=3)  # reportCallIssue
 jo.sweep([1, 2])  # reportArgumentType
 jo.play(game, 3, 0, 6)  # reportArgumentType
@@ -37,7 +35,6 @@ jo.verify.unbiased(lambda key: 1.0, 1.0, method="guess")  # reportArgumentType
 jo.verify.queries(lambda key: 1, 1.0, samples="many")  # reportArgumentType
 jo.verify.queries(lambda key: 1, 1.0, sample=3)  # reportCallIssue
 jo.load_result(3)  # reportArgumentType
-jo.load_study_file("study.toml", rounds="many")  # reportArgumentType
 jo.load_study_file("study.toml", run=3)  # reportCallIssue
 jo.static(3, repr=False)  # reportCallIssue
 result.mean(level="high")  # reportArgumentType

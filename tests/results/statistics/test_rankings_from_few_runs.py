@@ -9,11 +9,12 @@ from scipy import stats
 
 import jaxonline as jo
 from benchmarks.intervals import rankings
+from benchmarks.papers.comparison import ComparisonResult
+from benchmarks.papers.studies.figures import missing_events_sentence
 from jaxonline.parameters.errors import SkewedRunsWarning
 from jaxonline.results import Standings
 from jaxonline.results.statistics import joint_p_values, mean_over_runs, pairwise_p_values
 from jaxonline.results.statistics.ranking import closest_decision, missing_events
-from jaxonline.study.comparison import ComparisonResult, missing_events_sentence
 
 Q = "cumulative_loss"
 SKEW_CORRECTED, STUDENT = jo.intervals.SkewCorrected(), jo.intervals.Student()

@@ -1,4 +1,4 @@
-"""Comparison, report and the choice of steps in a study, on a small game: the same numbers as by hand."""
+"""Comparison and the choice of steps in a study, on a small game: the same numbers as by hand."""
 
 import warnings
 
@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 import jaxonline as jo
+from benchmarks.papers.comparison import BestOf, Comparison, ComparisonResult
+from benchmarks.papers.studies.figures import skewness_sentences
 from jaxonline.parameters.errors import SkewedRunsWarning
 from jaxonline.results import Result
-from jaxonline.results.report.tables import Table
 from jaxonline.simulation.blocks import default_mesh
-from jaxonline.study import BestOf, Comparison, Context, Report
-from jaxonline.study.comparison import ignore_skewness_warnings, skewness_sentences
+from jaxonline.study import Context
+from jaxonline.study.study import ignore_skewness_warnings
 
 ONE = default_mesh(jax.devices()[:1])
 X, Y = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8], [0.8, -0.6]]), np.array([1.0, -1.0, 0.5, 1.0])
@@ -34,28 +35,6 @@ def plain():
     """Fixed steps, as `simulate` plays them."""
     learners = {name: make(jo.InverseSqrt(0.3)) for name, make in MAKERS.items()}
     return jo.simulate(GAME, learners, key=5, mesh=ONE, comparator=jo.L2Ball(2.0), **SIZES)
-
-
-@pytest.mark.long
-def test_a_report_on_disk(plain, tmp_path):
-    report = Report(
-        {"table": Table("", [{"a": 1.0, "b": np.nan}])},
-        {"figure": lambda: plain.plot()},
-        results={"result": plain, "results/noise 0.1, long": plain},
-    )
-    written = report.save(tmp_path / "new" / "folder")
-    assert [path.name for path in written] == [
-        "table.csv",
-        "numbers.json",
-        "figure.png",
-        "result.npz",
-        "results",
-        "report.html",
-    ]
-    assert all(path.exists() for path in written)
-    assert (tmp_path / "new" / "folder" / "results" / "noise-0.1-long.npz").exists()
-    assert report.json() == '{\n "table": [\n  {\n   "a": 1.0,\n   "b": null\n  }\n ]\n}\n'
-    np.testing.assert_array_equal(Result.load(written[3]).regret, plain.regret)
 
 
 @pytest.mark.parametrize("tune", [0.3, {"two copies": 0.3, "naive": 0.3}])
@@ -126,39 +105,6 @@ def test_a_third_of_the_runs_chooses_and_the_others_are_reported():
 
 
 @pytest.mark.long
-def test_halving_chooses_the_step_of_tune_and_resumes(tmp_path):
-    """`jo.tune` has the study's key and a quarter of the rounds."""
-    etas = {"small": 0.003, "good": 0.3, "other": 0.1, "large": 30.0}
-    comparison = Comparison(GAME, MAKERS, tune=BestOf(etas, runs="halving"))
-    outcome = comparison.run(Context(seed=5, mesh=ONE), **SIZES)
-    for name, maker in MAKERS.items():
-        search = jo.tune(
-            GAME, lambda eta, maker=maker: maker(jo.InverseSqrt(eta)), {"eta": list(etas.values())}, key=5, mesh=ONE,
-            n_runs=6, n_rounds=16,
-        )  # fmt: skip
-        assert [len(rung.settings) for rung in search.rungs] == [4, 2]
-        assert outcome.etas[name] == search.choice["eta"]
-        assert outcome.tuned[name].rounds == search.rounds == 16 * (4 * 2 + 2 * 4)
-        np.testing.assert_array_equal(outcome.tuned[name].rungs[1].of.mean, search.rungs[1].of.mean)
-    learners = {name: make(jo.InverseSqrt(outcome.etas[name])) for name, make in MAKERS.items()}
-    reported = jo.simulate(GAME, learners, key=5, mesh=ONE, **SIZES)
-    np.testing.assert_array_equal(outcome.result.cumulative_loss, reported.cumulative_loss)
-
-    def stop(done, total, what):
-        if what.startswith("best"):
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        comparison.run(Context(seed=5, mesh=ONE, checkpoint=tmp_path, progress=stop), **SIZES)
-    seen = []
-    context = Context(seed=5, mesh=ONE, checkpoint=tmp_path, progress=lambda *at: seen.append(at))
-    assert comparison.run(context, **SIZES).etas == outcome.etas
-    assert not any("rung 1: " in what for _, _, what in seen)
-    with pytest.raises(ValueError, match=r"tune: .*precision"):
-        comparison.run(Context(), **SIZES, stop=jo.Precision(0.1))
-
-
-@pytest.mark.long
 def test_pilot_runs_equal_a_grid_of_tune_with_the_next_seed():
     etas = {"small": 0.003, "good": 0.3, "large": 30.0}
     outcome = Comparison(GAME, MAKERS, tune=BestOf(etas)).run(Context(seed=5, mesh=ONE), **SIZES)
@@ -195,38 +141,50 @@ def test_at_edge_names_learners_with_an_extreme_step():
 def test_an_also_reported_step_may_be_the_best():
     """The learner is then reported under both names."""
     losses = np.arange(12.0).reshape(2, 6, 1)
-
-    def play(context, learners, horizon):
-        assert list(learners) == ["best"]
-        return Result(
-            ("best[a]", "best[b]"), np.arange(6), np.array([64]), {"cumulative_loss": losses, "queries": losses}
-        )
-
+    measures = {"cumulative_loss": losses, "queries": losses}
+    played = Result(("best[a]", "best[b]"), np.arange(6), np.array([64]), measures)
     tune = BestOf({"a": 0.1, "b": 0.3}, "third", also_report=("a", "b"))
-    result, etas, _ = tune.run(GAME, play, {"best": MAKERS["naive"]}, Context(), 6, 64)
+    result, etas, _ = tune.choose_in_third(lambda sweeps: played, {"best": MAKERS["naive"]}, 64)
     assert etas == {"a": 0.1, "b": 0.3, "best": 0.1}
     assert result.learners == ("a", "b", "best")
     np.testing.assert_array_equal(result.cumulative_loss, losses[[0, 1, 0], 2:])
 
 
-@pytest.mark.parametrize("tune", [BestOf({"0.1": 0.1}).run, BestOf({"0.1": 0.1}).choose])
-def test_the_pilot_seed_after_the_last_seed_is_zero(tune):
-    class Called(Exception):
-        pass
-
-    def play(context, learners, horizon):
-        assert (context.seed, horizon) == (0, 4)
-        raise Called
-
-    sizes = {"n_rounds": 16} if tune.__name__ == "choose" else {"n_runs": 6, "n_rounds": 16}
-    game = () if tune.__name__ == "choose" else (GAME,)
-    with pytest.raises(Called):
-        tune(*game, play, MAKERS, Context(seed=2**32 - 1), **sizes)
+def test_the_pilot_seed_after_the_last_seed_is_zero(monkeypatch):
+    seen = {}
+    monkeypatch.setattr("jaxonline.study.study.tune", lambda *_, **options: seen.update(options))
+    BestOf({"0.1": 0.1}).choose(GAME, {"naive": MAKERS["naive"]}, Context(seed=2**32 - 1), 6, 16)
+    assert (seen["runs_key"], seen["n_rounds"], seen["rungs"]) == (0, 4, 1)
 
 
-def test_unknown_runs_of_best_of_raise_an_error():
-    with pytest.raises(ValueError, match=r"runs: .*got 'half'"):
-        BestOf({"a": 1.0}, runs="half")
+@pytest.mark.parametrize(
+    ("arguments", "argument"),
+    [
+        (({"a": 1.0}, "half"), "runs"), (({},), "etas"), ((0.1,), "etas"), (({"a": 0.0},), "etas"),
+        (({"a": 1.0}, "third", ("b",)), "also_report"),
+    ],
+)  # fmt: skip
+def test_invalid_candidates_are_errors(arguments, argument):
+    with pytest.raises((ValueError, TypeError), match=f"^{argument}"):
+        BestOf(*arguments)
+
+
+@pytest.mark.parametrize(
+    "change", [{"learners": [1]}, {"bounds": {"x": 1}}, {"tune": {"x": 0.1}}, {"growth_start": 1.0}]
+)
+def test_invalid_comparisons_are_errors(change):
+    arguments = {"game": GAME, "learners": MAKERS, "tune": 0.3} | change
+    with pytest.raises((ValueError, TypeError), match=f"^{next(iter(change))}"):
+        Comparison(**arguments)
+
+
+def test_a_comparison_prints_as_one_line_and_its_outcome_as_a_table(plain):
+    comparison = Comparison(GAME, MAKERS, jo.L2Ball(2.0), tune=0.3)
+    assert " at 0x" not in repr(comparison)
+    assert "\n" not in repr(comparison)
+    compared = ComparisonResult(plain, {}, {}, {}, 0.5)
+    assert repr(compared) == repr(plain)
+    assert "<table>" in compared._repr_html_()
 
 
 def test_an_interrupted_comparison_resumes_with_the_same_bits(tmp_path):
@@ -236,16 +194,15 @@ def test_an_interrupted_comparison_resumes_with_the_same_bits(tmp_path):
     whole = comparison.run(Context(seed=5, mesh=ONE), **SIZES)
 
     def stop(done, total, what):
-        if what.startswith("eta good"):
+        if what.startswith("best"):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         comparison.run(Context(seed=5, mesh=ONE, checkpoint=tmp_path, progress=stop), **SIZES)
-    assert (tmp_path / "eta-small").exists()
-    assert not (tmp_path / "best").exists()
+    assert (tmp_path / "steps").exists()
     seen = []
     context = Context(seed=5, mesh=ONE, checkpoint=tmp_path, progress=lambda *at: seen.append(at))
     resumed = comparison.run(context, **SIZES)
     np.testing.assert_array_equal(resumed.result.cumulative_loss, whole.result.cumulative_loss)
     assert resumed.etas == whole.etas
-    assert not any(what.startswith("eta small:") for _, _, what in seen)
+    assert not any("rung 1: " in what for _, _, what in seen)

@@ -1,12 +1,11 @@
-"""Comparisons of learners in one game, with their step sizes, theoretical bounds, tables and curves."""
+"""Comparisons of learners in one game, with the choice of their steps, theoretical bounds, tables and curves."""
 
-import contextlib
 import dataclasses
 import math
-import warnings
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeAlias, Unpack
+from typing import Any, Literal, NamedTuple, TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,20 +14,24 @@ from jaxonline.game import Game
 from jaxonline.game.roles import Comparator, HindsightComparator
 from jaxonline.learners import InverseSqrt
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError, SkewedRunsWarning
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.short_repr import short_repr
 from jaxonline.results import Result
+from jaxonline.results.parts import select_runs
 from jaxonline.results.statistics.estimates import learners_with_skewed_runs, missing_from
-from jaxonline.results.statistics.ranking import MissingEvents, closest_decision
+from jaxonline.results.statistics.ranking import MissingEvents
 from jaxonline.results.tuned import Tuned
-from jaxonline.simulation.checking import check_comparator_type
+from jaxonline.simulation import sweep
+from jaxonline.simulation.halving import successive_halving
 from jaxonline.simulation.options import RunOptions
 from jaxonline.simulation.recording import RecordedRounds
-from jaxonline.simulation.sweeps import LearnerEntry, check_learner
-from jaxonline.study.study import Context
-from jaxonline.study.tuning import BestOf, check_etas
+from jaxonline.simulation.sweeps import LearnerEntry
+from jaxonline.simulation.tuning_trials import horizon_values
+from jaxonline.study import Context
+from jaxonline.study.study import best_step
 
 LearnerMaker: TypeAlias = Callable[[InverseSqrt], LearnerEntry]  # a function of a step size
+Makers: TypeAlias = Mapping[str, LearnerMaker]
 
 
 class ComparisonResult(NamedTuple):
@@ -109,39 +112,70 @@ class ComparisonResult(NamedTuple):
         return {"rounds": result.rounds, "runs": len(result.runs), "level": level, "learners": learners}
 
 
-def format_places(learners_at: Mapping[str, tuple[str, ...]]) -> str:
-    """Format the places of each learner, such as "a (noise 0.1 / noise 0.3); b (noise 0.3)", or "none".
+@dataclasses.dataclass(frozen=True)
+class BestOf:
+    """Choice of a step: for every learner, the step eta / sqrt(t) with the least mean loss among a few candidates.
+
+    Attributes:
+        etas: candidate values of eta, by label.
+        runs: the runs in which the step is chosen. "pilot": as many separate runs over a quarter of the rounds, a
+            search of `jaxonline.tune` for each learner. "third": the first third of the runs, as a sweep over the
+            steps; the other runs are reported.
+        also_report: with "third", labels of further steps to report; each becomes a learner with the label as its name.
 
     Example:
-        >>> from jaxonline.study.comparison import format_places
-        >>> format_places({"noise 0.1": ("a",), "noise 0.3": ("a", "b")}), format_places({"noise 0.1": ()})
-        ('a (noise 0.1 / noise 0.3); b (noise 0.3)', 'none')
+        >>> from benchmarks.papers.comparison import BestOf
+        >>> BestOf({"0.1": 0.1, "0.3": 0.3, "1": 1.0}).at_edge({"one": 0.3, "other": 1.0})
+        ('other',)
     """
-    places_of: dict[str, list[str]] = {}
-    for place, names in learners_at.items():
-        for name in names:
-            places_of.setdefault(name, []).append(place)
-    return "; ".join(f"{name} ({' / '.join(places)})" for name, places in places_of.items()) or "none"
 
+    etas: Mapping[str, float]
+    runs: Literal["pilot", "third"] = "pilot"
+    also_report: tuple[str, ...] = ()
 
-def skewness_sentences(results: Mapping[str, ComparisonResult]) -> list[str]:
-    """Return a sentence that names the learners with skewed runs, if there are any."""
-    skewed = {place: result.skewed_learners for place, result in results.items()}
-    start = "The runs are skewed, and Student's interval understates the longer side, of"
-    return [f"{start}: {format_places(skewed)}."] if any(skewed.values()) else []
+    def __post_init__(self) -> None:
+        check.choice("runs", self.runs, ("pilot", "third"))
+        check.instance("etas", self.etas, Mapping, "a dictionary of step sizes")
+        if not self.etas:
+            raise ArgumentError("etas", "must have at least one entry (got none)")
+        for label, eta in self.etas.items():
+            check.positive(f"etas[{label!r}]", eta)
+        for label in self.also_report:
+            check.choice("also_report", label, self.etas)
 
+    def at_edge(self, chosen: Mapping[str, float]) -> tuple[str, ...]:
+        """Return the learners whose step is the smallest or the largest of two or more candidates."""
+        ends = {min(self.etas.values()), max(self.etas.values())}
+        return tuple(name for name, eta in chosen.items() if len(self.etas) > 1 and eta in ends)
 
-def missing_events_sentence(results: Mapping[str, ComparisonResult]) -> str:
-    """Return a sentence on the events that the runs may have missed, for the closest decision between two learners."""
-    return closest_decision({place: result.missing for place, result in results.items()}).sentence
+    def choose(self, game: Game, learners: Makers, context: Context, n_runs: int, n_rounds: int) -> dict[str, Tuned]:
+        """Choose the step of each learner in pilot runs of the next seed over a quarter of the rounds."""
+        options = {"n_runs": n_runs, "n_rounds": max(n_rounds // 4, 1)}
+        with context.parts(len(learners)) as part:
+            return {
+                name: best_step(game, make, list(self.etas.values()), part(name), **options)
+                for name, make in learners.items()
+            }
 
-
-@contextlib.contextmanager
-def ignore_skewness_warnings() -> Iterator[None]:
-    """Suppress warnings of skewed runs in a study that reports them with `skewness_sentences`."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SkewedRunsWarning)
-        yield
+    def choose_in_third(
+        self, play: Callable[[Mapping[str, Any]], Result], learners: Makers, n_rounds: int
+    ) -> tuple[Result, dict[str, float], dict[str, Tuned]]:
+        """Run sweeps over the steps; return the reported runs of the best steps, the steps, and the searches."""
+        began = time.perf_counter()
+        steps = {label: InverseSqrt(eta) for label, eta in self.etas.items()}
+        result = play({name: sweep({at: make(step) for at, step in steps.items()}) for name, make in learners.items()})
+        seconds, third = time.perf_counter() - began, len(result.runs) // 3
+        members, etas, tuned = {}, {}, {}
+        for name, make in learners.items():
+            labels = {label: f"{name}[{label}]" for label in self.etas}
+            losses = horizon_values(result.select(*labels.values(), runs=slice(third)), "cumulative_loss")
+            best, rungs = successive_halving(lambda some, runs, of=losses: of[some][:, runs], [losses.shape])
+            settings, rounds = tuple({"eta": float(eta)} for eta in self.etas.values()), losses.size * n_rounds
+            learner = make(list(steps.values())[best])
+            tuned[name] = Tuned(settings, best, rungs, learner, "cumulative_loss", n_rounds, rounds, seconds)
+            for new, label in (*((label, label) for label in self.also_report), (name, list(self.etas)[best])):
+                members[new], etas[new] = result.learners.index(labels[label]), self.etas[label]
+        return select_runs(result, list(members.values()), slice(third, None), list(members)), etas, tuned
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -163,7 +197,8 @@ class Comparison:
     Example:
         >>> import numpy as np
         >>> import jaxonline as jo
-        >>> from jaxonline.study import Comparison, Context
+        >>> from benchmarks.papers.comparison import Comparison
+        >>> from jaxonline.study import Context
         >>> game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
         >>> learners = {"gradient": lambda step: jo.GradientLearner(jo.estimators.FullGradient(), step)}
         >>> result = Comparison(game, learners, jo.L2Ball(2.0), tune=0.5).run(Context(), n_runs=2, n_rounds=6)
@@ -180,31 +215,15 @@ class Comparison:
     growth_start: float = 1 / 8
 
     def __post_init__(self) -> None:
-        check.instance("game", self.game, Game, "a Game")
         check.instance("learners", self.learners, Mapping, "a dictionary of learners by name")
-        if not self.learners:
-            raise ArgumentError("learners", "must have at least one entry (got none)")
-        is_function = callable(self.comparator) and not isinstance(self.comparator, type)
-        if self.comparator is not None and not is_function:
-            check_comparator_type(self.comparator)
         also_report = self.tune.also_report if isinstance(self.tune, BestOf) else ()
-        check.instance("bounds", self.bounds, Mapping, "a dictionary of functions by learner")
         check.dictionary("bounds", self.bounds, (*self.learners, *also_report))
-        for name, bound in self.bounds.items():
-            check.function(f"bounds[{name!r}]", bound, "eta and the rounds")
-        for name, learner in self.learners.items():
-            if self.tune is None:
-                check_learner(f"learners[{name!r}]", learner)
-            else:
-                check.function(f"learners[{name!r}]", learner, "a step size, as tune is given")
+        for name, learner in self.learners.items() if self.tune is not None else ():
+            check.function(f"learners[{name!r}]", learner, "a step size, as tune is given")
         if isinstance(self.tune, Mapping):
-            check_etas("tune", self.tune)
             check.dictionary("tune", self.tune, self.learners)
             for name in self.learners:
                 check.choice("learners", name, tuple(self.tune))
-        elif self.tune is not None and not isinstance(self.tune, BestOf):
-            check.positive("tune", self.tune)
-        check.instance("labels", self.labels, Mapping, "a dictionary")
         check.number("growth_start", self.growth_start, ge=0.0, lt=1.0)
 
     def __repr__(self) -> str:
@@ -223,35 +242,34 @@ class Comparison:
 
         `record_at` may also be a function of the horizon.
         """
+        comparator = None if callable(self.comparator) else self.comparator
+        recorded: Any = record_at(n_rounds) if callable(record_at) else record_at
 
-        def simulate(context: Context, learners: Mapping[str, Any], horizon: int) -> Result:
-            rounds: Any = record_at(horizon) if callable(record_at) else record_at
-            if not isinstance(rounds, int):
-                rounds = [t for t in rounds if t <= horizon]  # of pilot runs
-            comparator = None if callable(self.comparator) else self.comparator
+        def play(context: Context, learners: Mapping[str, Any]) -> Result:
             return context.simulate(
-                self.game, learners, n_runs=n_runs, n_rounds=horizon, comparator=comparator, record_at=rounds, **options
-            )
+                self.game, learners, n_runs=n_runs, n_rounds=n_rounds, comparator=comparator, record_at=recorded,
+                **options,
+            )  # fmt: skip
 
-        etas, tuned = {}, {}
-        makers: Any = self.learners  # functions if `tune` is given, else learners
-        if isinstance(self.tune, BestOf):
-            rules = [name for name in ("stop",) if options.get(name) is not None]
-            if self.tune.runs == "halving" and rules:
-                raise ArgumentError(
-                    "tune", f"must not choose by halving with {rules[0]}= (got both); give n_runs alone"
-                )
-            result, etas, tuned = self.tune.run(self.game, simulate, makers, context, n_runs, n_rounds)
-        elif self.tune is None:
-            result = simulate(context, makers, n_rounds)
+        etas, tuned, learners = {}, {}, dict(self.learners)
+        if isinstance(self.tune, BestOf) and self.tune.runs == "third":
+            check.count("n_runs", n_runs, ge=3)
+            result, etas, tuned = self.tune.choose_in_third(lambda sweeps: play(context, sweeps), learners, n_rounds)
+        elif isinstance(self.tune, BestOf):
+            with context.parts(2) as part:
+                tuned = self.tune.choose(self.game, learners, part("steps"), n_runs, n_rounds)
+                etas = {name: search.choice["eta"] for name, search in tuned.items()}
+                result = play(part("best"), {name: search.learner for name, search in tuned.items()})
         else:
-            tune = self.tune
-            etas = {name: tune[name] if isinstance(tune, Mapping) else tune for name in self.learners}
-            learners = {name: make(InverseSqrt(etas[name])) for name, make in makers.items()}
-            result = simulate(context, learners, n_rounds)
+            if self.tune is not None:
+                etas = dict(self.tune) if isinstance(self.tune, Mapping) else dict.fromkeys(learners, self.tune)
+                learners = {name: learners[name](InverseSqrt(eta)) for name, eta in etas.items()}
+            result = play(context, learners)
         if callable(self.comparator):
             best = np.broadcast_to(np.asarray(self.comparator(result.rounds)), result.cumulative_loss.shape)
             result = dataclasses.replace(result, comparator_loss=best)
+        if self.game.rewards:
+            tuned = {name: search.in_rewards() for name, search in tuned.items()}
         bounds = {name: bound(etas[name], result.rounds) for name, bound in self.bounds.items() if name in etas}
         at_edge = tuple(name for name, search in tuned.items() if search.at_edge)
         return ComparisonResult(result, etas, bounds, self.labels, self.growth_start, at_edge, tuned)
