@@ -22,7 +22,7 @@ from jaxonline.datasets import canonical_name, diabetes, load
 from jaxonline.datasets.fetch import fetch_by_name
 from jaxonline.datasets.loading import data_files, search_paths
 from jaxonline.datasets.tables import select_columns, text_cells, to_arrays
-from jaxonline.parameters.errors import ArgumentError, SearchEdgeWarning
+from jaxonline.parameters.errors import ArgumentError, SettingsWarning
 from jaxonline.results import Standings
 from jaxonline.results.report.tables import Table
 from jaxonline.results.tuned import Tuned
@@ -196,7 +196,7 @@ class NoisyRegression(Suite):
         games, makers, sizes = entries.games, self._makers(), {"n_runs": self.runs, "n_rounds": self.rounds}
         tuned: dict[str, dict[str, Tuned]] = {name: {} for name in entries.learners}
         with context.parts(len(games) * len(tuned)) as part, warnings.catch_warnings():
-            warnings.simplefilter("ignore", SearchEdgeWarning)  # the sentences say it
+            warnings.simplefilter("ignore", SettingsWarning)  # the sentences say it
             for game, task in games.items():
                 for name, by_game in tuned.items():
                     step_context = part(f"steps of {name} in {game}")

@@ -104,7 +104,7 @@ def test_edited_custom_learner_raises(tmp_path, monkeypatch):
 
 
 @pytest.mark.long
-@pytest.mark.filterwarnings("ignore::jaxonline.parameters.errors.UnseenEventsWarning")
+@pytest.mark.filterwarnings("ignore::jaxonline.parameters.errors.SkewedRunsWarning")
 def test_precision_in_a_study_file_decides_the_runs(tmp_path):
     table = ARMS | {"precision": {"half_width": 0.3, "relative": True, "most_runs": 4000, "least_runs": 64}}
     del table["runs"]

@@ -5,7 +5,7 @@ from typing import Any
 
 from benchmarks.papers.comparison import ComparisonResult
 from jaxonline.results.report.plotting import plot_band, set_log_scales, style_axes
-from jaxonline.results.statistics.missing_events import closest_decision
+from jaxonline.results.statistics.ranking import closest_decision
 
 FAINT = {"color": "0.6", "lw": 0.9, "zorder": 0}  # lines for the eye: slopes, starts of phases
 ZERO = {"color": "0.25", "ls": ":", "lw": 1.6}  # the predictor 0

@@ -64,7 +64,7 @@ def test_rules_feedback_and_steps(folder):
 
 
 @pytest.mark.long
-@pytest.mark.filterwarnings("ignore::jaxonline.parameters.errors.SearchEdgeWarning")
+@pytest.mark.filterwarnings("ignore::jaxonline.parameters.errors.SettingsWarning")
 def test_steps_are_chosen_by_tune(folder):
     """In runs of the next seed over a quarter of the rounds; the reported runs are those of `simulate`."""
     table = {name: value for name, value in COPIES.items() if name != "precision"} | {"runs": 6, "record_at": [30]}
