@@ -12,7 +12,7 @@ from typing import Annotated
 import numpy as np
 
 from jaxonline.bounds.gradient import gradient_descent
-from jaxonline.bounds.theorem import OBLIVIOUS, STOCHASTIC, Assumptions, Bound, at_horizon, theorem
+from jaxonline.bounds.theorem import OBLIVIOUS, STOCHASTIC, Assumptions, Bound, theorem, with_value
 from jaxonline.estimators.attributes import EvenCount
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
@@ -86,7 +86,7 @@ def aer_regret(
     G = 8 * (B * X + Y) ** 2 * d**2 * X**2 / k * share
     regularizer = (B + 1) * d / norm * math.sqrt(math.log(T) / (T * k) * share)
     parameters = {"regularizer": float(regularizer), "G": float(G), "norm": norm, "n_rounds": T}
-    return at_horizon(Bound(0.0, curve_of_regularizer, at_horizon, Assumptions(OBLIVIOUS), **parameters))
+    return with_value(Bound(0.0, curve_of_regularizer, with_value, Assumptions(OBLIVIOUS), **parameters))
 
 
 @theorem(OBLIVIOUS, "cesabianchi2010efficient", "hazan2012linear", prescribed_rate=True)

@@ -8,7 +8,7 @@ from jaxtyping import ArrayLike, Float
 from scipy import special
 
 from jaxonline.bounds.gradient import curve_of_descent
-from jaxonline.bounds.theorem import ANY, OBLIVIOUS, Bound, RoundNumbers, at_horizon, theorem
+from jaxonline.bounds.theorem import ANY, OBLIVIOUS, Bound, RoundNumbers, theorem, with_value
 from jaxonline.feedback.noise import FlippedLabels, Noise
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
@@ -169,8 +169,8 @@ def with_high_probability(bound: Bound, estimate_bound: PositiveFloat, n_rounds:
         )  # fmt: skip
     if math.isinf(bound.parameters.get("diameter", math.inf)):
         raise ArgumentError("bound", "must have a finite diameter (got inf, or a bound for another learner)")
-    likely = bound.replace(curve=curve_with_high_probability, reacting=at_horizon)
-    return at_horizon(likely.replace(estimate_bound=estimate_bound, n_rounds=n_rounds, delta=delta))
+    likely = bound.replace(curve=curve_with_high_probability, reacting=with_value)
+    return with_value(likely.replace(estimate_bound=estimate_bound, n_rounds=n_rounds, delta=delta))
 
 
 def _deviation(b: float, G: float, step: float, distance: float, t: np.ndarray, delta: float) -> np.ndarray:

@@ -193,7 +193,7 @@ class Bound(NDArrayOperatorsMixin):
         return self.reacting(self.replace(assumptions=self.assumptions._replace(environment=ANY)))
 
 
-def at_horizon(bound: Bound) -> Bound:
+def with_value(bound: Bound) -> Bound:
     """Return a bound with the value of its curve after `n_rounds` rounds, which is one of its parameters."""
     return bound.at_rounds(bound.n_rounds)
 

@@ -6,6 +6,7 @@ This module imports neither jax nor NumPy, so that the command line starts fast.
 import contextlib
 import os
 import re
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,8 +42,13 @@ def _check_output(name: str, given: str | os.PathLike[str], is_file: bool) -> Pa
         problem = "it is empty"
     elif place.is_dir() == is_written_file:
         problem = "it is a folder" if is_written_file else f"{place} is not a folder"
-    elif not os.access(place, os.W_OK):
-        problem = "no permission"
+    elif is_written_file:
+        problem = None if os.access(place, os.W_OK) else "no permission"
+    else:
+        try:
+            tempfile.TemporaryFile(dir=place).close()
+        except OSError as error:
+            problem = error.strerror
     if problem is not None:
         kind = "file" if is_file else "folder"
         raise ArgumentOSError(name, f"must be a {kind} that can be written (got '{given}'); {problem}")

@@ -242,7 +242,7 @@ def first_error(errors: pydantic.ValidationError, fields: Iterable[str]) -> Valu
     if error["type"] == "value_error":
         return context["error"]
     limits = Limits(**{limit: value for limit, value in context.items() if limit in Limits._fields})
-    problem = f"must be {limits.words}" if limits.words else error["msg"].replace("Input should be", "must be")
+    problem = f"must be {limits.words}" if limits.words else re.sub(r"^\w+ should", "must", error["msg"])
     value = error["input"]
     return ArgumentError(name, f"{problem} (got {value if isinstance(value, str) else check.quote(value)})")
 

@@ -243,7 +243,7 @@ def test_unneeded_blocks_are_not_played(cores, monkeypatch):
     seen = at_a_time(monkeypatch)
     kept = []
 
-    def first_only(job, reporter, store, hold):
+    def first_only(job, reporter, store):
         played = runner.play_blocks(job, job.plan.blocks, reporter, store)
         kept.append(next(played))
         played.close()

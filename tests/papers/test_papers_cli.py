@@ -167,7 +167,7 @@ def test_a_full_disk_keeps_the_other_outputs(call, tmp_path):
     assert done.exit_code == 2
     assert "What a stub makes" in done.stdout
     assert (tmp_path / "here" / "numbers.json").exists()
-    words = "Error: /dev/full: cannot be written (No space left on device)"
+    words = "Error: [Errno 28] No space left on device: '/dev/full'"
     assert done.stderr == f"{words}\nTry 'python -m benchmarks.papers reproduce stub --help'.\n"
 
 
@@ -177,14 +177,14 @@ def test_an_unwritable_output_keeps_the_other_outputs(call, tmp_path):
     assert done.exit_code == 2
     assert "What a stub makes" in done.stdout
     assert "kind" in (tmp_path / "all.json").read_text()
-    assert done.stderr.startswith("Error: here/table.csv: cannot be written (Is a directory)")
+    assert done.stderr.startswith("Error: [Errno 21] Is a directory: 'here/table.csv'")
 
 
 def test_verify_reports_a_full_disk():
     done = CliRunner().invoke(app, ["verify", "--claim", "E18", "--json", "/dev/full"])
     assert done.exit_code == 2
     assert "2 of 2 claims as expected" in done.stdout
-    assert done.stderr.startswith("Error: /dev/full: cannot be written (No space left on device)")
+    assert done.stderr.startswith("Error: [Errno 28] No space left on device: '/dev/full'")
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -94,11 +94,11 @@ def test_a_report_on_disk(tmp_path):
         "table.csv",
         "numbers.json",
         "figure.png",
-        "result.zarr",
+        "result.npz",
         "results",
         "report.html",
     ]
     assert all(path.exists() for path in written)
-    assert (tmp_path / "new" / "folder" / "results" / "noise-0.1-long.zarr").exists()
+    assert (tmp_path / "new" / "folder" / "results" / "noise-0.1-long.npz").exists()
     assert report.json() == '{\n "table": [\n  {\n   "a": 1.0,\n   "b": null\n  }\n ]\n}\n'
     np.testing.assert_array_equal(Result.load(written[3]).regret, plain.regret)

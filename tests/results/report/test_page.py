@@ -48,7 +48,7 @@ def test_an_empty_part_is_left_out():
     assert "<table" not in page
 
 
-def test_a_report_as_a_page_and_in_latex(tmp_path):
+def test_a_report_as_a_page(tmp_path):
     shown = Table("Regret, 5 %", ROWS, COLUMNS, caption="A caption.")
     drawn = []
 
@@ -63,9 +63,6 @@ def test_a_report_as_a_page_and_in_latex(tmp_path):
     for words in ("<h1>Regret, 5 %</h1>", "A sentence.", "A caption.", "seed = 1"):
         assert words in text
     assert text.count('<img src="data:image/png;base64,iVBORw0KGgo') == 2
-    tex = report.latex()
-    assert tex.startswith("% \\usepackage{booktabs}\n\\begin{table}")
-    assert r"\caption{Regret, 5 \%}" in tex
     drawn.clear()
     paths = report.save(tmp_path)
     assert paths[-1].read_text(encoding="utf-8") == text

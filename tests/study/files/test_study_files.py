@@ -51,7 +51,7 @@ def test_a_file_gives_the_same_game_as_python(folder):
 def test_rules_feedback_and_steps(folder):
     study = load(folder, COPIES)
     assert (study.etas, study.options["n_runs"]) == ([0.1, 0.3], 64)
-    assert study.options["precision"] == jo.Precision(0.1, relative=True, least_runs=8)
+    assert study.options["stop"] == jo.Precision(0.1, relative=True, least_runs=8)
     assert isinstance(study.learners["clean"].feedback, jo.FullInformation)
     np.testing.assert_allclose(study.game.feedback.noise.covariance, [[0.1, 0], [0, 0.2]])
     fixed = load(folder, COPIES | {"tune": {"two copies": 0.5, "clean": 0.25}})
@@ -59,8 +59,8 @@ def test_rules_feedback_and_steps(folder):
     assert load(folder, COPIES | {"tune": 0.5}).members["clean"].step_size.eta == 0.5
     without_runs = {name: value for name, value in BANDITS.items() if name != "runs"}
     until = load(folder, without_runs | {"until": {"margin": 0.5, "most_runs": 64}})
-    assert (until.options["until"], until.options["n_runs"]) == (jo.UntilDecided(0.5), 64)
-    assert "until" not in load(folder, without_runs | {"until": {"margin": 0.5}}, runs=7).options
+    assert (until.options["stop"], until.options["n_runs"]) == (jo.UntilDecided(0.5), 64)
+    assert "stop" not in load(folder, without_runs | {"until": {"margin": 0.5}}, runs=7).options
 
 
 @pytest.mark.long
@@ -215,7 +215,7 @@ def test_bounds_are_known_only_for_the_steps_of_their_theorems():
     assert np.isnan(bound_curve(promised, jo.learners.InverseTime(0.3), rounds)).all()
     np.testing.assert_array_equal(bound_curve(promised, None, rounds), [np.nan, promised.value])
     constant = bound_curve(promised, jo.learners.Constant(0.1), rounds)
-    np.testing.assert_allclose(constant, promised.constant_step(0.1, rounds))
+    np.testing.assert_allclose(constant, promised.at_rounds(rounds, step_size=0.1))
 
 
 def test_a_study_file_has_arms_with_rewards(folder):
