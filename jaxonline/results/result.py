@@ -49,11 +49,11 @@ class Result:
             devices, "pseudo" (the flag of the game), and the probability of an overflow by learner
             ("overflow_probability"). The metadata of an unfinished study also contain the number of missing runs by
             learner ("missing"), and under "comparator_loss" the number of runs without a comparator loss, whose
-            regret is NaN. If `simulate(precision=...)` chose the number of runs, "precision" says whether the mean is
+            regret is NaN. If `simulate(stop=Precision(...))` chose the number of runs, "precision" says whether the mean is
             biased by stopping ("biased_mean"), and below which probability events may be missing
             ("unseen_probability").
         interval: the kind of interval that `mean` uses by default, one of `jo.intervals`: `Student`, or `Anytime` or
-            `Betting` if `simulate(precision=...)` or `simulate(until=...)` chose the number of runs.
+            `Betting` if `simulate(stop=Precision(...))` or `simulate(stop=UntilDecided(...))` chose the number of runs.
 
     Raises:
         ValueError: if a learner or a run occurs twice, a shape is wrong, or a measure has a reserved name ("run", ...).
@@ -179,7 +179,7 @@ class Result:
         ranking has the probability of events that the runs may have missed, and the cost that reverses a decision.
 
         The level holds for one ranking. If you rank after every 100 runs and stop at the first difference, 15 to 20 %
-        of studies with equal learners find one. Use `jo.simulate(..., until=jo.UntilDecided(margin=...))` instead.
+        of studies with equal learners find one. Use `jo.simulate(..., stop=jo.UntilDecided(margin=...))` instead.
 
         Warns:
             SkewedRunsWarning: few runs decide (`ranking.missing`), or as in `mean`.
@@ -198,7 +198,7 @@ class Result:
 
     @property
     def decisions(self) -> rankings.Decisions:
-        """The decisions of `simulate(until=UntilDecided(...))` about all pairs of learners; see `UntilDecided`.
+        """The decisions of `simulate(stop=UntilDecided(...))` about all pairs of learners; see `UntilDecided`.
 
         Raises:
             ValueError: another rule, or no rule, chose the number of runs.

@@ -35,24 +35,26 @@ def check_file(name: str, path: str | os.PathLike[str]) -> Path:
 
 def _check_output(name: str, given: str | os.PathLike[str], is_file: bool) -> Path:
     path = local_path(given, name)
-    place = next(place for place in (path.absolute(), *path.absolute().parents) if place.exists())
-    is_written_file = is_file and place == path.absolute()
-    problem = None
-    if not os.fspath(given):
-        problem = "it is empty"
-    elif place.is_dir() == is_written_file:
-        problem = "it is a folder" if is_written_file else f"{place} is not a folder"
-    elif is_written_file:
-        problem = None if os.access(place, os.W_OK) else "no permission"
-    else:
-        try:
-            tempfile.TemporaryFile(dir=place).close()
-        except OSError as error:
-            problem = error.strerror
-    if problem is not None:
+    try:
+        problem = "it is empty" if not os.fspath(given) else _problem_of(path.absolute(), is_file)
+    except OSError as error:
+        problem = error.strerror
+    if problem:
         kind = "file" if is_file else "folder"
         raise ArgumentOSError(name, f"must be a {kind} that can be written (got '{given}'); {problem}")
     return path
+
+
+def _problem_of(path: Path, is_file: bool) -> str:
+    """Return why a path cannot be written, or ""; raises OSError if a file cannot be made in its folder."""
+    place = next(place for place in (path, *path.parents) if place.exists())
+    is_written_file = is_file and place == path
+    if place.is_dir() == is_written_file:
+        return "it is a folder" if is_written_file else f"{place} is not a folder"
+    if is_written_file:
+        return "" if os.access(place, os.W_OK) else "no permission"
+    tempfile.TemporaryFile(dir=place).close()
+    return ""
 
 
 @contextlib.contextmanager

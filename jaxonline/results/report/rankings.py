@@ -83,9 +83,9 @@ def rank(result: Any, quantity: str, level: float, interval: ConfidenceInterval 
     return Ranking(names, rows, letters, p_values, label, level, test.test, missing, test.holds_for_any_runs)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, repr=False)
 class Decisions(Printed):
-    """The decisions of `simulate(until=UntilDecided(...))` about all pairs of learners; they print as two tables.
+    """The decisions of `simulate(stop=UntilDecided(...))` about all pairs of learners; they print as two tables.
 
     Attributes:
         learners: names of the learners [L], from the best mean to the worst.
@@ -171,7 +171,7 @@ def read_decisions(result: Any) -> Decisions:
     stored: Mapping[str, Any] = result.meta.get("decisions", {})
     if "pairs" not in stored:
         raise ArgumentError(
-            "until", "must be an UntilDecided for decisions; pass simulate(..., until=jo.UntilDecided(margin))"
+            "stop", "must be an UntilDecided for decisions; pass simulate(..., stop=jo.UntilDecided(margin))"
         )
     quantity, reward = stored["quantity"], is_reward(result, stored["quantity"])
     estimate = estimates.at_horizon(estimates.mean(result, quantity, stored["level"], None))

@@ -225,7 +225,7 @@ class Anytime(ConfidenceInterval):
     """Confidence sequence, valid for all numbers of runs at once: check it at any time, and stop when it is narrow.
 
     Error rate: 1 - level for all numbers of runs together. The error rate is asymptotic, as for Student's interval: it
-    holds from some hundred runs of finite variance on. `simulate(precision=...)` uses this interval.
+    holds from some hundred runs of finite variance on. `simulate(stop=Precision(...))` uses this interval.
 
     Args:
         shortest_at: the number of runs at which the interval is shortest.

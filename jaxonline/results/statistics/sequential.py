@@ -1,4 +1,4 @@
-"""Decisions about pairs of learners that hold for all numbers of runs at once, for `simulate(until=UntilDecided(...))`.
+"""Decisions about pairs of learners that hold for all numbers of runs at once, for `simulate(stop=UntilDecided(...))`.
 
 A pair is decided by an interval for its mean paired difference. The interval holds for all numbers of runs, and is
 corrected for the number of pairs (Bonferroni). So all decisions, at whatever number of runs they are made, are correct
