@@ -63,9 +63,9 @@ def explore_then_commit(gaps: Gaps, pulls_each: Count, n_rounds: Horizons, std: 
         13.23
     """
     m, T = pulls_each, np.asarray(n_rounds, float)
-    if T.min() < m * len(gaps):
-        raise ArgumentError("n_rounds", f"must be at least pulls_each times arms, {m * len(gaps)} (got {T.min():g})")
-    return Bound(m * gaps.sum() + (T - m * len(gaps)) * (gaps * np.exp(-m * gaps**2 / (4 * std**2))).sum())
+    if T.min() < m * len(gaps):  # type: ignore
+        raise ArgumentError("n_rounds", f"must be at least pulls_each times arms, {m * len(gaps)} (got {T.min():g})")  # type: ignore
+    return Bound(m * gaps.sum() + (T - m * len(gaps)) * (gaps * np.exp(-m * gaps**2 / (4 * std**2))).sum())  # type: ignore
 
 
 @theorem(STOCHASTIC, "auer2002finite", quantity="pseudo-regret", losses=(0.0, 1.0))
@@ -252,7 +252,7 @@ def successive_elimination(gaps: Gaps, delta: OpenUnitFloat) -> int:
         >>> successive_elimination([0.0, 0.5], 0.1)
         1074
     """
-    positive = _positive(gaps)
+    positive = _positive(gaps)  # type: ignore
 
     def pulls(gap: float) -> int:
         n = 1
@@ -283,7 +283,7 @@ def sequential_halving(gaps: Gaps, budget: Count) -> float:
         >>> round(sequential_halving([0.0, 0.5, 0.5, 0.5], 2000), 4)
         0.0024
     """
-    positive = _positive(gaps)
+    positive = _positive(gaps)  # type: ignore
     H = float((np.arange(2, len(positive) + 2) / positive**2).max())
     phases = math.log2(len(positive) + 1)
     return min(1.0, 3 * phases * math.exp(-budget / (8 * H * phases)))
@@ -429,7 +429,7 @@ def delayed_ucb1(gaps: Gaps, max_delay: NonNegativeInt, n_rounds: Horizons) -> B
         >>> round(float(delayed_ucb1([0.0, 0.5], 10, 1000)), 1)
         117.7
     """
-    return Bound(ucb1(gaps, n_rounds) + max_delay * gaps.sum())
+    return Bound(ucb1(gaps, n_rounds) + max_delay * gaps.sum())  # type: ignore
 
 
 @theorem(OBLIVIOUS, "thune2019nonstochastic", "cesabianchi2016delay", losses=(0.0, 1.0))

@@ -78,7 +78,7 @@ def number(name: str, value: Any, **limits: float | None) -> Any:
 
 def numbers(name: str, value: Any, **limits: float | None) -> Any:
     """Check that `value` is a number or a nonempty array, finite and within the limits; a list becomes an array."""
-    return value if is_abstract(value) else array(name, value, **limits)
+    return value if is_abstract(value) else array(name, value, **limits)  # type: ignore[arg-type]
 
 
 def whole_number(name: str, value: Any, *, ge: float) -> Any:

@@ -35,7 +35,7 @@ def short_repr(value: Any) -> str:
         >>> short_repr({"a": np.zeros((442, 10)), "b": np.array([0.5, 1.0])})
         "{'a': float64[442, 10], 'b': [0.5, 1.0]}"
     """
-    line = wl.pformat(value, width=10**6, custom=_format, show_type_module=False)
+    line = wl.pformat(value, width=10**6, custom=_format, show_type_module=False)  # type: ignore
     return line if len(line) <= MAX_CHARACTERS else f"{line[: MAX_CHARACTERS - 2]} …"
 
 
@@ -46,12 +46,12 @@ def _format(value: Any) -> wl.AbstractDoc | None:
         fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if _shows(field, value)}
         return _format_call(type(value).__name__, fields)
     if hasattr(value, "_fields") and _is_functions(value):  # an optimizer of optax
-        return _format(value[-1])
+        return _format(value[-1])  # type: ignore
     if isinstance(function := getattr(value, "__wrapped__", value), types.FunctionType):  # also a compiled function
         return _format_function(function)
     if isinstance(value, np.ndarray | np.generic | jax.Array | jax.ShapeDtypeStruct):
         return wl.TextDoc(_format_array(value))
-    is_long = type(value) in (list, tuple) and len(value) > MAX_ENTRIES
+    is_long = type(value) in (list, tuple) and len(value) > MAX_ENTRIES  # type: ignore
     if isinstance(value, _NESTED) and not is_long:
         return None
     try:
@@ -91,7 +91,7 @@ def _format_function(value: types.FunctionType) -> wl.AbstractDoc:
     kinds = bool | int | float | str | np.ndarray | jax.Array
     arguments = {k: part for k, part in closure_values(value).items() if _is_functions(part) or isinstance(part, kinds)}
     # optax wraps optimizers
-    return wl.pdoc(arguments["tx"], custom=_format) if list(arguments) == ["tx"] else _format_call(name, arguments)
+    return wl.pdoc(arguments["tx"], custom=_format) if list(arguments) == ["tx"] else _format_call(name, arguments)  # type: ignore
 
 
 def closure_values(function: types.FunctionType) -> dict[str, Any]:

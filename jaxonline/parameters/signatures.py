@@ -94,7 +94,7 @@ def _with_default(parameter: Parameter, given: inspect.Parameter) -> Parameter:
 def parameter_of(name: str, annotation: Any) -> Parameter:
     """Return the parameter that an annotation declares; an unknown annotation takes anything."""
     fields = _read(annotation)
-    return Parameter(name, **fields | {"takes": frozenset(fields.get("takes") or {"anything"})})
+    return Parameter(name, **fields | {"takes": frozenset(fields.get("takes") or {"anything"})})  # type: ignore[arg-type]
 
 
 def _read(annotation: Any) -> dict[str, Any]:

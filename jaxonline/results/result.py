@@ -49,9 +49,8 @@ class Result:
             devices, "pseudo" (the flag of the game), and the probability of an overflow by learner
             ("overflow_probability"). The metadata of an unfinished study also contain the number of missing runs by
             learner ("missing"), and under "comparator_loss" the number of runs without a comparator loss, whose
-            regret is NaN. If `simulate(stop=Precision(...))` chose the number of runs, "precision" says whether the mean is
-            biased by stopping ("biased_mean"), and below which probability events may be missing
-            ("unseen_probability").
+            regret is NaN. If a `Precision` chose the number of runs, "precision" says whether the mean is biased by
+            stopping ("biased_mean"), and below which probability events may be missing ("unseen_probability").
         interval: the kind of interval that `mean` uses by default, one of `jo.intervals`: `Student`, or `Anytime` or
             `Betting` if `simulate(stop=Precision(...))` or `simulate(stop=UntilDecided(...))` chose the number of runs.
 

@@ -61,8 +61,8 @@ def connect_workers(cluster: "Cluster") -> Iterator["Workers"]:
             n_workers = check.count("cluster", cluster)
             options = {"n_workers": n_workers, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
             cluster = stack.enter_context(distributed.Client(**options, set_as_default=False))
-            cluster.wait_for_workers(n_workers)
-            cluster.run(_share_cores, n_workers)
+            cluster.wait_for_workers(n_workers)  # type: ignore[union-attr]
+            cluster.run(_share_cores, n_workers)  # type: ignore[union-attr]
         yield cluster if isinstance(cluster, Workers) else Workers(cluster)
 
 
@@ -159,7 +159,7 @@ def _play_block(machine: dict[str, str], settings: Any, job: Job, content: tuple
         raise ArgumentError("cluster", "workers must have your modules with the code of this process; copy them to all")
     x64, precision, partitionable = settings
     with jax.enable_x64(x64), jax.default_matmul_precision(precision), jax.threefry_partitionable(partitionable):
-        key = jax.random.wrap_key_data(jnp.asarray(data), impl=impl)
+        key = jax.random.wrap_key_data(jnp.asarray(data), impl=impl)  # type: ignore[arg-type]
         plan = job.plan._replace(key=key, mesh=blocks.default_mesh(jax.local_devices()[:1]), blocks=[block])
         job = job._replace(matchup=matchup, plan=plan)
         with user_code(code):

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import os
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -172,5 +173,5 @@ def _compute_until(options: SimulationOptions, rule: Precision | UntilDecided) -
         result = until_decided(play_more, rule, options.n_runs, width, step, interval, all_runs_are_equal)
         outcome = {"decisions": result.meta["decisions"]}
     if options.checkpoint is not None:
-        update_meta(options.checkpoint.folder, outcome | {"interval": interval.to_json()})
+        update_meta(Path(options.checkpoint.folder), outcome | {"interval": interval.to_json()})
     return result

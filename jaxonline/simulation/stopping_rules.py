@@ -208,8 +208,9 @@ def _warn_of_width(precision: Precision, result: Result, interval: ConfidenceInt
     )  # fmt: skip
 
 
-def _round_up(runs: int, step: int, most: int | float = math.inf) -> int:
-    return min(most, -(-runs // step) * step)
+def _round_up(runs: int, step: int, most: int | None = None) -> int:
+    rounded = -(-runs // step) * step
+    return rounded if most is None else min(most, rounded)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

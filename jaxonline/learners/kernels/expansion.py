@@ -325,7 +325,7 @@ class Storage:
         """
         n_pairs = n_rounds * repetitions  # of g~ and Psi~
         estimates = n_pairs * (1.0 + length.series.law.mean())
-        deepest = _limit("law of feature_map", feature_map.law, risk / 4, estimates, n_rounds)
+        deepest = _limit("law of feature_map", feature_map.law, risk / 4, estimates, n_rounds)  # type: ignore[attr-defined]
         pairs, most_pairs = _pair_distribution(feature_map), 0
         if pairs is not None:
             most_pairs = _limit("pair_law of feature_map", pairs, risk / 4, estimates, n_rounds)
@@ -352,7 +352,7 @@ class Storage:
         n_pairs = n_rounds * repetitions
         estimates = n_pairs * (1.0 + length.series.law.mean())
         pairs = _pair_distribution(feature_map)
-        probability = estimates * _tail(feature_map.law, self.deepest + 1)
+        probability = estimates * _tail(feature_map.law, self.deepest + 1)  # type: ignore[attr-defined]
         if pairs is not None:
             probability += estimates * _tail(pairs, self.most_pairs + 1)
         probability += n_pairs * _tail(length.series.law, self.most_fresh + 1)
@@ -402,7 +402,7 @@ def _chunk_distribution(
 ) -> np.ndarray:
     """Return the distribution of the number of chunks stored for `n_pairs`; levels beyond `deepest` are not stored."""
     n_levels = max(_MAX_LEVELS, deepest + 1)
-    pmf = np.exp(feature_map.law.log_table(n_levels))
+    pmf = np.exp(feature_map.law.log_table(n_levels))  # type: ignore[attr-defined]
     one = np.zeros(n_levels + 1)
     np.add.at(one, [count_chunks(n, levels) for n in range(n_levels)], _update_probability(length) * pmf)
     one[0] += 1.0 - one.sum()

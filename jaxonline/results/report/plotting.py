@@ -76,7 +76,7 @@ def canvas(
             raise ArgumentError("path", "must be None if ax is given (got both); save the figure by ax.figure.savefig")
     if path is not None:
         _check_path(path)
-    with matplotlib.rc_context(settings):
+    with matplotlib.rc_context(settings):  # type: ignore[arg-type]
         if ax is not None:
             yield np.array([[ax]])
             return

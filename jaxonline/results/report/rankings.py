@@ -178,7 +178,7 @@ def read_decisions(result: Any) -> Decisions:
     order = best_first(estimate.mean, reward)
     names = tuple(result.learners[i] for i in order)
     pairs = tuple(
-        Decision(*pair[:4], *_difference(pair[4:], reward))
+        Decision(*pair[:4], *_difference(pair[4:], reward))  # type: ignore
         for pair in stored["pairs"]
         if pair[0] in names and pair[1] in names
     )

@@ -361,7 +361,7 @@ class Table:
         frame = pandas.DataFrame([[cell for cell, _ in line] for line in lines], columns=heads)
         bold = [["font-weight: bold" if strong else "" for _, strong in line] for line in lines]
         style = frame.style.hide(axis="index").format(escape=escape).format_index(escape=escape, axis=1)
-        return style.apply(lambda _: pandas.DataFrame(bold, frame.index, frame.columns), axis=None)
+        return style.apply(lambda _: pandas.DataFrame(bold, frame.index, frame.columns), axis=None)  # type: ignore
 
 
 def _escape_latex(words: str) -> str:

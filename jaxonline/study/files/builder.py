@@ -86,7 +86,7 @@ class Builder:
             return self.build(value, at)
         if isinstance(value, list) and "components" in takes:
             return [self.build(item, (*at, i)) for i, item in enumerate(value)]
-        with self.source.errors_at(at[:-1], (at[-1],)):
+        with self.source.errors_at(at[:-1], (at[-1],)):  # type: ignore[arg-type]
             if "seed" in takes:
                 return check.as_key(str(at[-1]), value)
             if isinstance(value, list) and "array" in takes:

@@ -165,7 +165,7 @@ def load_study_file(path: str | os.PathLike[str], **overrides: Any) -> StudyFile
     try:
         keys = StudyKeys(**data)
     except pydantic.ValidationError as errors:
-        error = first_error(errors, StudyKeys.model_fields)
+        error: Any = first_error(errors, StudyKeys.model_fields)
         if error.argument in overrides:
             raise error from None
         raise source.error((error.argument,), error.problem) from None
@@ -209,8 +209,8 @@ class _Reader:
         sizes = getattr(game.specs.outcome, "shape", ())
         for key in {"n_arms", "gaps", "means"}.intersection(bound) if sizes and isinstance(bound, dict) else ():
             n_arms = len(bound[key]) if isinstance(bound[key], list) else bound[key]
-            if n_arms != sizes[0]:
-                raise self.source.error((*at, key), f"must be for the {sizes[0]} arms of the game (got {n_arms} arms)")
+            if n_arms != sizes[0]:  # type: ignore
+                raise self.source.error((*at, key), f"must be for the {sizes[0]} arms of the game (got {n_arms} arms)")  # type: ignore
 
     def stopping_rule(self) -> dict[str, Any]:
         """Return the options of `simulate` for the key `precision` or `until`."""
@@ -229,11 +229,11 @@ class _Reader:
             if isinstance(tune, dict) and set(tune) == {"best_of"}:
                 if not isinstance(tune["best_of"], list) or not tune["best_of"]:
                     raise ValueError(f"best_of must be a list of numbers (got {check.quote(tune['best_of'])})")
-                return dict.fromkeys(names, 1.0), [float(InverseSqrt(eta).eta) for eta in tune["best_of"]]
+                return dict.fromkeys(names, 1.0), [float(np.asarray(InverseSqrt(eta).eta)) for eta in tune["best_of"]]
             etas = dict.fromkeys(() if tune is None else names, tune) if not isinstance(tune, dict) else tune
             if tune is not None and set(etas) != set(names):
                 raise ValueError(f"must have an eta for each learner (got {', '.join(etas)}, not {', '.join(names)})")
-            return {name: float(InverseSqrt(eta).eta) for name, eta in etas.items()}, []
+            return {name: float(np.asarray(InverseSqrt(eta).eta)) for name, eta in etas.items()}, []  # type: ignore[arg-type]
 
     def learner(
         self, name: str, value: Any, eta: float | None, separate: bool
