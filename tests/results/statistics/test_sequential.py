@@ -185,5 +185,5 @@ def test_bad_rules(arguments, message):
 
 
 def test_other_results_have_no_decisions():
-    with pytest.raises(ValueError, match="until: must be an UntilDecided"):
+    with pytest.raises(ValueError, match="stop: must be an UntilDecided"):
         _ = result(np.ones((2, 3))).decisions
