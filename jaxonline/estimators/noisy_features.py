@@ -131,7 +131,7 @@ class NoisyFeature:
 
     Example:
         >>> import jax.numpy as jnp
-        >>> from jaxonline.estimators.feature_maps import NoisyFeature, prod
+        >>> from jaxonline.estimators.noisy_features import NoisyFeature, prod
         >>> one = jnp.float32(1.0)  # sign 1, e^0, one factor (2, 0)
         >>> psi = NoisyFeature(jnp.int32(1), one, 0 * one, jnp.array([[2.0, 0.0]]), jnp.int32(1), jnp.bool_(False))
         >>> float(prod(psi, psi))
@@ -151,7 +151,7 @@ def prod(psi: NoisyFeature, psi2: NoisyFeature) -> Float[Array, ""]:
 
     Example:
         >>> import jax.numpy as jnp
-        >>> from jaxonline.estimators.feature_maps import NoisyFeature, prod
+        >>> from jaxonline.estimators.noisy_features import NoisyFeature, prod
         >>> one, none = jnp.float32(1.0), jnp.bool_(False)
         >>> constant = NoisyFeature(jnp.int32(0), one, 0 * one, jnp.zeros((1, 2)), jnp.int32(0), none)
         >>> float(prod(constant, constant))
