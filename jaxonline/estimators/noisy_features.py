@@ -40,7 +40,7 @@ def copy_moments(x: Vector, covariance: Covariance) -> tuple[float, float]:
         covariance: covariance of the noise: a variance (number), variances [d] or a matrix [d, d].
 
     Example:
-        >>> from jaxonline.estimators.feature_maps import copy_moments
+        >>> from jaxonline.estimators.noisy_features import copy_moments
         >>> copy_moments([1.0, 0.0], [0.5, 0.25])
         (1.75, 2.3125)
     """
