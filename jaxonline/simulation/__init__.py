@@ -6,7 +6,7 @@ the compiled programs. The modules `measures` and `sums` add up quantities over 
 `hindsight` solves comparators that need the whole history of a run. The modules `precision` and `until_decided` decide
 how many runs are needed, `overflow` warns of excluded runs, `underflow` warns of
 losses that are rounded to 0, and `progress` reports progress. The modules `study_inputs` and `resuming` prepare data
-for the store (`store.blocks`). The function `tuning.tune` chooses hyperparameters, with `search_space`, `tuning_trials`
+for the store. The function `tuning.tune` chooses hyperparameters, with `search_space`, `tuning_trials`
 and `halving`.
 """
 

@@ -1,12 +1,13 @@
 """Waiting for workers: a warning, and then an error."""
 
 import itertools
+import queue
 import types
 
 import pytest
 
 from jaxonline.parameters.errors import WaitingForWorkersWarning
-from jaxonline.simulation.waiting import FinishedTasks, wait_for_workers
+from jaxonline.simulation.cluster import _wait
 
 
 class MadeUpClient:
@@ -22,8 +23,13 @@ class MadeUpClient:
             raise answer
         return {"workers": {str(i): worker for i, worker in enumerate(answer)}}
 
-    def wait_for_workers(self, n_workers, timeout):
-        raise TimeoutError
+
+def no_task():
+    raise queue.Empty
+
+
+def no_worker():
+    raise TimeoutError
 
 
 def worker(status, executing):
@@ -41,32 +47,25 @@ BUSY, PAUSED, PAUSED_AND_BUSY, FREE = (
 @pytest.fixture
 def short_times(monkeypatch):
     """Each look at the clock is ten seconds after the one before, however busy the machine is."""
-    monkeypatch.setattr("jaxonline.simulation.waiting.CHECK_SECONDS", 0.001)
-    monkeypatch.setattr("jaxonline.simulation.waiting.time.monotonic", itertools.count(0.0, 10.0).__next__)
+    monkeypatch.setattr("jaxonline.simulation.cluster.time.monotonic", itertools.count(0.0, 10.0).__next__)
 
 
+@pytest.mark.parametrize("ask", [no_task, no_worker])
 @pytest.mark.parametrize(("answers", "words"), [
-    (([],), r"no worker runs a block \(workers: 0; .* scheduler tcp://here"),
+    (([],), r"no worker of tcp://here runs a block for .* \(workers: 0; paused"),
     (([BUSY], [PAUSED_AND_BUSY], [PAUSED, FREE, PAUSED]), r"\(workers: 3; paused, with almost full memory: 2\)"),
     (([FREE],), r"\(workers: 1; paused, with almost full memory: 0\)"),
-    ((TimeoutError(),), "the scheduler does not answer"),
+    ((TimeoutError(),), r"\(workers: 0;"),
 ])  # fmt: skip
-def test_study_without_running_workers_warns_and_raises(answers, words, short_times):
+def test_study_without_running_workers_warns_and_raises(ask, answers, words, short_times):
     with pytest.warns(WaitingForWorkersWarning, match=words) as warned, pytest.raises(TimeoutError, match=words):
-        FinishedTasks(MadeUpClient(*answers)).next()
+        _wait(MadeUpClient(*answers), ask)
     assert len(warned) == 1
 
 
 @pytest.mark.parametrize("busy", [BUSY, PAUSED_AND_BUSY])
 def test_running_tasks_are_waited_for(busy, short_times):
-    tasks = FinishedTasks(MadeUpClient(*[[busy]] * 200, RuntimeError("200 answers, four times the time limit")))
+    client = MadeUpClient(*[[busy]] * 200, RuntimeError("200 answers, more than the time limit"))
     with pytest.raises(RuntimeError, match="200 answers"):
-        tasks.next()
-    tasks.add(types.SimpleNamespace(add_done_callback=lambda finish: finish("a task")))
-    assert tasks.next() == "a task"
-
-
-def test_workers_that_do_not_arrive_are_reported(short_times):
-    words = "workers: 0"
-    with pytest.warns(WaitingForWorkersWarning, match=words), pytest.raises(TimeoutError, match=words):
-        wait_for_workers(MadeUpClient([]), 3)
+        _wait(client, no_task)
+    assert _wait(client, lambda: "a task") == "a task"
