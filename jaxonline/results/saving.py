@@ -19,8 +19,8 @@ from jaxonline.store.checkpoints import (
     DamagedStoreError,
     Numbers,
     Store,
-    pack,
-    unpack,
+    open_arrays,
+    seal_arrays,
 )
 from jaxonline.store.files import remove_abandoned, write_atomically
 from jaxonline.store.output_paths import local_path
@@ -81,7 +81,7 @@ def save(result: Any, path: str | os.PathLike[str]) -> Path:
     arrays |= {name: getattr(result, name) for name in FIRST_ROUND_ARRAYS}
     if result.comparator_loss is not None:
         arrays[COMPARATOR_LOSS] = _without_copies(result.comparator_loss)
-    write_atomically(place, pack(arrays, SEAL))
+    write_atomically(place, seal_arrays(arrays, SEAL))
     return path
 
 
@@ -93,7 +93,7 @@ def read_fields(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 def _read(path: Path) -> Numbers:
     try:
-        return unpack(path.read_bytes(), SEAL)
+        return open_arrays(path.read_bytes(), SEAL)
     except DamagedStoreError:
         raise DamagedStoreError(f"{path}: is damaged, or is not a result that Result.save wrote") from None
 

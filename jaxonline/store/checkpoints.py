@@ -45,7 +45,7 @@ class DamagedStoreError(ValueError):
 # Sealed files
 
 
-def pack(arrays: Mapping[str, np.ndarray], seal: str = "") -> bytes:
+def seal_arrays(arrays: Mapping[str, np.ndarray], seal: str = "") -> bytes:
     """Return the content of an .npz file, whose comment is the SHA-256 of the text `seal` and of the content."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
@@ -56,8 +56,8 @@ def pack(arrays: Mapping[str, np.ndarray], seal: str = "") -> bytes:
     return content + _digest(seal.encode() + content)
 
 
-def unpack(content: bytes, seal: str = "") -> Numbers:
-    """Return the arrays of `pack`; DamagedStoreError if a byte differs, or `seal` is another text."""
+def open_arrays(content: bytes, seal: str = "") -> Numbers:
+    """Return the arrays of `seal_arrays`; DamagedStoreError if a byte differs, or `seal` is another text."""
     size = len(NO_DIGEST)
     if _digest(seal.encode() + content[:-size]) != content[-size:]:
         raise DamagedStoreError("does not match its digest")
@@ -243,11 +243,11 @@ class Store:
         return f"{self._study} {path.relative_to(self.folder).as_posix()} "
 
     def _write(self, path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-        write_atomically(path, pack(arrays, self._seal(path)))
+        write_atomically(path, seal_arrays(arrays, self._seal(path)))
 
     def _read(self, path: Path) -> Numbers | None:
         try:
-            return unpack(path.read_bytes(), self._seal(path))
+            return open_arrays(path.read_bytes(), self._seal(path))
         except FileNotFoundError:
             return None
         except (DamagedStoreError, IsADirectoryError):

@@ -46,7 +46,7 @@ def edge_sentence(report):
 @pytest.mark.long
 def test_the_report_writes_table_numbers_and_figures(written):
     report, numbers, folder = written
-    names = {"table.csv", "numbers.json", "regret.png", "laws.png", "results", "report.html", "checksums.json"}
+    names = {"table.csv", "numbers.json", "regret.png", "laws.png", "results", "report.html"}
     assert {path.name for path in folder.iterdir()} == names
     assert [len(table.rows) for table in report.shown] == [1, 1]
     assert "| exponential | p = 2 |" in report.shown[1].markdown()
