@@ -67,7 +67,9 @@ def enumerate_support(
     second = p @ table**2
     units, unit_name = target_units(flat, second, per_coordinate)
     # Sums cancel, so that the rounding error is that of the largest value.
-    dtypes = [value.dtype if np.issubdtype(value.dtype, np.floating) else np.dtype(float) for value in values]
+    dtypes: list[Any] = [
+        value.dtype if np.issubdtype(value.dtype, np.floating) else np.dtype(float) for value in values
+    ]
     epsilon = max(float(np.finfo(dtype).eps) for dtype in dtypes)
     half_width = np.full(flat.shape, 16 * epsilon * max(np.abs(table).max(initial=0.0), units.max()))
     bias = p @ table - flat
