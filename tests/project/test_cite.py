@@ -12,6 +12,7 @@ from registry import LEARNERS
 
 import jaxonline as jo
 from benchmarks.papers.claims.notes import PAPERS
+from benchmarks.papers.estimators import kernels_under_noise  # noqa: F401  (cites a paper)
 from jaxonline.citing import METHODS, entries
 from jaxonline.parameters.signatures import exported_names
 from jaxonline.results import Standings
