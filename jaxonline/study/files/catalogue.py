@@ -170,12 +170,13 @@ def describe_kind(kind: str) -> list[str]:
 
 
 def describe_entry(entry: Entry) -> list[str]:
-    """Return the lines on an entry: what it is, and its parameters."""
-    owner = getattr(entry.function, "__self__", None)
-    sentences = argument_sentences(inspect.getdoc(owner) or "") if isinstance(owner, type) else {}
-    sentences |= argument_sentences(inspect.getdoc(entry.function) or "")
-    lines = [f"{entry.name} ({entry.kind}): {first_line(entry.function)}"]
-    return lines + [f"  {format_parameter(p, sentences.get(p.name, ''))}" for p in entry.parameters.values()]
+    """Return the lines on an entry: its docstring, and the types, ranges and defaults of its parameters."""
+    owner = getattr(entry.function, "__self__", None)  # the class that a classmethod makes
+    described = [entry.function, owner] if isinstance(owner, type) else [entry.function]
+    texts = [text for each in described if (text := inspect.getdoc(each))]
+    parameters = [f"  {format_parameter(parameter)}" for parameter in entry.parameters.values()]
+    heads = [f"{entry.name} ({entry.kind})", *texts, "Parameters in a study file:"]
+    return [*(line for head in heads for line in (head, "")), *parameters]
 
 
 def first_line(value: Any) -> str:
@@ -183,27 +184,15 @@ def first_line(value: Any) -> str:
     return (inspect.getdoc(value) or "").partition("\n")[0]
 
 
-def argument_sentences(doc: str) -> dict[str, str]:
-    """Return the sentence of each argument in the section "Args:" of a docstring.
-
-    Example:
-        >>> argument_sentences("A step.\\n\\nArgs:\\n    eta: the rate,\\n        a number.\\n    n: how many.\\n")
-        {'eta': 'the rate, a number.', 'n': 'how many.'}
-    """
-    section = re.search(r"^Args:\n((?:    .*\n?|\n)*)", doc, re.MULTILINE)
-    entries = re.split(r"^    (\w+): ", section[1] if section else "", flags=re.MULTILINE)[1:]
-    return {name: " ".join(text.split()) for name, text in zip(entries[::2], entries[1::2], strict=True)}
-
-
-def format_parameter(parameter: Parameter, sentence: str) -> str:
-    """Return a line on a parameter: name, types, range, default, sentence."""
+def format_parameter(parameter: Parameter) -> str:
+    """Return a line on a parameter: name, types, range, default."""
     types = sorted(parameter.takes - {"nothing", "horizon", "function"} or {"function"})
     words = "one of " + ", ".join(parameter.choices) if parameter.choices else " or ".join(types)
     accepted = f"{words} {parameter.limits.words}".strip()
     if not parameter.required:
         default = "the study's rounds" if "horizon" in parameter.takes else format_default(parameter.default)
         accepted += f" (default: {default})"
-    return f"{parameter.name}: {accepted}" + (f"; {sentence}" if sentence else "")
+    return f"{parameter.name}: {accepted}"
 
 
 def format_default(value: Any) -> str:

@@ -1,7 +1,6 @@
 """The commands of study files: `run`, `show`, `list`."""
 
 import dataclasses
-import inspect
 import json
 import shlex
 import sys
@@ -17,7 +16,7 @@ from jaxonline.parameters.errors import ArgumentError, UnfinishedStudyWarning, d
 from jaxonline.results import Result
 from jaxonline.simulation.cluster import connect_workers
 from jaxonline.store.output_paths import check_folder, write_text
-from jaxonline.study.files.catalogue import argument_sentences, catalogue, describe_entry, describe_kind
+from jaxonline.study.files.catalogue import catalogue, describe_entry, describe_kind
 from jaxonline.study.files.study_file import StudyKeys, load_study_file, study_report
 from jaxonline.study.files.templates import EXAMPLES
 from jaxonline.study.study import Context, Report, draw_png
@@ -103,8 +102,10 @@ def list_names(console: Any, name: str | None) -> None:
         lines.append(f"Shipped studies (jaxonline run NAME): {', '.join(EXAMPLES)}")
         lines.append("Parameters of one name: jaxonline list NAME. Keys of a study file: jaxonline list study")
     elif name == "study":
-        sentences = argument_sentences(inspect.getdoc(StudyKeys) or "")
-        lines = ["Keys of a study file", *(f"  {key}: {sentence}" for key, sentence in sentences.items())]
+        lines = [
+            "Keys of a study file",
+            *(f"  {key}: {field.description}" for key, field in StudyKeys.model_fields.items()),
+        ]
     elif name in kinds:
         lines = describe_kind(name)
     elif name in names:

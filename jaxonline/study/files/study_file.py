@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import pydantic
+from pydantic import Field
 
 from jaxonline.bounds.theorem import Bound
 from jaxonline.game import Game, WithFeedback
@@ -28,47 +29,30 @@ from jaxonline.study.study import Context, Report, best_step, first_error, ignor
 
 STOPPING_RULES = {"precision": Precision, "until": UntilDecided}
 MOST_RUNS = 100_000  # by default, if a stopping rule decides how many runs there are
-Size = Annotated[int, pydantic.Field(ge=1, le=10**9)]
+Size = Annotated[int, Field(ge=1, le=10**9)]
+Keys = dict[str, Any]
 
 
 class StudyKeys(pydantic.BaseModel):
-    """The keys of a study file, and their types.
-
-    Args:
-        title: title of the study.
-        rounds: number of rounds of a run (the horizon).
-        runs: number of runs of each learner; required unless precision or until is given.
-        precision: instead of runs, run until all intervals are narrow enough: keys of jo.Precision, and most_runs.
-        until: instead of runs, run until all pairs of learners are decided: keys of jo.UntilDecided, and most_runs.
-        seed: seed of all random numbers.
-        record_at: number of recorded rounds, or a list of the recorded rounds.
-        spacing: spacing of the recorded rounds: linear or log.
-        game: the game: environment, feedback, loss and pseudo, as in jo.Game.
-        learners: learners by name, each with its type and parameters; a list of values makes several learners.
-        comparator: comparator of the regret; without a comparator, losses are compared.
-        bounds: regret bounds of theorems, by learner.
-        measures: further quantities to record.
-        tune: eta of steps eta / sqrt(t) for learners without step_size: one eta, one for each learner, or best_of.
-        block_size: number of runs that are computed together; it changes the last bits of the numbers.
-    """
+    """The keys of a study file, with their types and descriptions (`jaxonline list study`)."""
 
     model_config = pydantic.ConfigDict(extra="forbid", strict=True)
 
-    title: str = ""
-    rounds: Size
-    runs: Size | None = None
-    precision: dict[str, Any] | None = None
-    until: dict[str, Any] | None = None
-    seed: Annotated[int, pydantic.Field(ge=0, lt=2**32)] = 0
-    record_at: int | list[int] = 40
-    spacing: Literal["linear", "log"] = "linear"
-    game: dict[str, Any]
-    learners: Annotated[dict[str, Any], pydantic.Field(min_length=1)]
-    comparator: Any = None
-    bounds: dict[str, Any] = {}
-    measures: list[Any] = []
-    tune: float | dict[str, Any] | None = None
-    block_size: Size | None = None
+    title: str = Field("", description="title of the study.")
+    rounds: Size = Field(description="number of rounds of a run (the horizon).")
+    runs: Size | None = Field(None, description="number of runs of each learner, unless precision or until is given.")
+    precision: Keys | None = Field(None, description="instead of runs: keys of jo.Precision, and most_runs.")
+    until: Keys | None = Field(None, description="instead of runs: keys of jo.UntilDecided, and most_runs.")
+    seed: int = Field(0, ge=0, lt=2**32, description="seed of all random numbers.")
+    record_at: int | list[int] = Field(40, description="number of recorded rounds, or a list of the recorded rounds.")
+    spacing: Literal["linear", "log"] = Field("linear", description="spacing of the recorded rounds: linear or log.")
+    game: Keys = Field(description="the game: environment, feedback, loss and pseudo, as in jo.Game.")
+    learners: Keys = Field(min_length=1, description="type and parameters by name; a list of values: several learners.")
+    comparator: Any = Field(None, description="comparator of the regret; without a comparator, losses are compared.")
+    bounds: Keys = Field({}, description="regret bounds of theorems, by learner.")
+    measures: list[Any] = Field([], description="further quantities to record.")
+    tune: float | Keys | None = Field(None, description="eta of steps eta / sqrt(t): one, one by learner, or best_of.")
+    block_size: Size | None = Field(None, description="number of runs computed together; it changes the last bits.")
 
 
 class StudyFile(NamedTuple):

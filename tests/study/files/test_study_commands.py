@@ -140,9 +140,9 @@ def test_list_names_everything_in_80_columns():
     for name in ("GradientLearner", "NoisyCopies", "student_t", "L2Ball", "exp3_ix", "InverseSqrt", "adam", "data"):
         assert f"  {name}: " in text
     assert all(name in text for name in EXAMPLES)
-    one = " ".join(call("list", "EpsilonGreedy").stdout.split())
-    assert "epsilon: number at least 0; " in one
-    assert "power: number at least 0 (default: 0.0); " in one
+    one = call("list", "EpsilonGreedy").stdout
+    assert "  epsilon: number at least 0\n" in one
+    assert "  power: number at least 0 (default: 0.0)\n" in one
     assert "BestSegments" in call("list", "comparators").stdout
     assert "  rounds: number" in call("list", "study").stdout
     for wrong, suggestion in (("UCB11", "'UCB1'"), ("learner", "'learners'")):
