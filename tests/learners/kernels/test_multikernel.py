@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from kernel_dictionary import features_in_numpy, small_problem
 from scipy import stats
 from tiers import some
 
@@ -25,17 +26,6 @@ from jaxonline.learners.linear.vaw import VAW
 
 
 TRUNCATED = Truncated(EWA(0.5))
-
-
-def small_problem(T=40, d=3, N=5, m=4, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(T, d))
-    return X, rng.uniform(size=T), Dictionary(rng.normal(size=(N, m, d)))
-
-
-def features_in_numpy(dictionary, X):
-    angles = np.einsum("kmd,td->tkm", dictionary.frequencies, X)
-    return np.concatenate([np.sin(angles), np.cos(angles)], axis=2) / np.sqrt(dictionary.frequencies.shape[1])
 
 
 def test_raker_equals_its_numpy_loop(x64):
