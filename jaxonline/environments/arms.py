@@ -1,5 +1,6 @@
 """Environments of arms with independent losses, whose means are constant or change."""
 
+import abc
 from typing import Annotated, Any
 
 import jax
@@ -73,18 +74,14 @@ class ScalarOutcome(Environment):
     oblivious = True
 
     @property
+    @abc.abstractmethod
     def instance_spec(self) -> jax.ShapeDtypeStruct:
         """Shape [d] and dtype of an instance."""
-        raise NotImplementedError
 
     @property
     def outcome_spec(self) -> jax.ShapeDtypeStruct:
         """Shape and dtype of an outcome: a scalar with the dtype of the instances."""
         return jax.ShapeDtypeStruct((), self.instance_spec.dtype)
-
-    def init(self, key: Key[Array, ""]) -> PyTree:
-        """Return the state before round 1; by default it is empty."""
-        return ()
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -1,9 +1,11 @@
 """The roles of a game: environment, feedback, oracle and learner, and what measures a run.
 
 A class inherits from the base class of its role, as in gymnasium and scikit-learn. Methods are pure functions whose
-arguments are passed by position. Facts about an object are attributes with defaults, which a class overrides.
+arguments are passed by position. Facts about an object are attributes with defaults, which a class overrides. A class
+that lacks a method of its role cannot be instantiated (TypeError).
 """
 
+import abc
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
@@ -45,7 +47,7 @@ class Draw(NamedTuple):
     probabilities: Float[Array, "K"]
 
 
-class Environment:
+class Environment(abc.ABC):
     """Base class of environments, which generate instances and outcomes.
 
     The simulator relies on `oblivious` and `deterministic` without a check.
@@ -79,22 +81,22 @@ class Environment:
         """Return the state before round 1; by default an environment has no state."""
         return ()
 
+    @abc.abstractmethod
     def instance(self, key: Key[Array, ""], state: PyTree, t: Int[Array, ""], /) -> tuple[PyTree, PyTree]:
         """Return the instance of round t = 1, 2, ..., before the learner's move, and the next state."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def outcome(
         self, key: Key[Array, ""], state: PyTree, t: Int[Array, ""], x: PyTree, y_hat: PyTree, /
     ) -> tuple[PyTree, PyTree]:
         """Return the outcome of round t, after the learner's move, and the next state."""
-        raise NotImplementedError
 
     def mean_outcome(self, state: PyTree, t: Int[Array, ""], x: PyTree, y: PyTree, /) -> PyTree:
         """The mean of y given past and move, for the pseudo-regret; None if unknown. `state` follows the round."""
         return None
 
 
-class Feedback:
+class Feedback(abc.ABC):
     """Base class of feedbacks, which say what a learner may ask.
 
     A feedback that depends on earlier rounds has a state, which `init` and `observe` return.
@@ -128,11 +130,11 @@ class Feedback:
         """Return the state before round 1, for instances, outcomes and moves of these specs."""
         return ()
 
+    @abc.abstractmethod
     def open(
         self, key: Key[Array, ""], t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree, state: PyTree, /
     ) -> Any:
         """Return the oracle of round t, which answers the learner."""
-        raise NotImplementedError
 
     def observe(
         self, key: Key[Array, ""], state: PyTree, t: Int[Array, ""], x: PyTree, y: PyTree, y_hat: PyTree, /
@@ -140,11 +142,11 @@ class Feedback:
         """Return the state after round t, computed from everything that happened in it; by default unchanged."""
         return state
 
-    def check_specs(self, specs: Specs, /) -> None:
+    def check_specs(self, specs: Specs, /) -> None:  # noqa: B027 (by default, no check)
         """Raise a ValueError, when a game is made, if the feedback does not suit these instances and outcomes."""
 
 
-class Oracle:
+class Oracle(abc.ABC):
     """Base class of the oracle of one round: it answers the learner and counts the queries.
 
     Example:
@@ -153,16 +155,16 @@ class Oracle:
         1
     """
 
+    @abc.abstractmethod
     def queries(self) -> Int[Array, ""]:
         """The number of queries charged so far in this round."""
-        raise NotImplementedError
 
     def answers(self) -> Int[Array, ""]:
         """The number of answers that arrive in this round; by default 1."""
         return jnp.int32(1)
 
 
-class Learner:
+class Learner(abc.ABC):
     """Base class of learners: three pure functions. The state holds what the next round needs, info diagnostics.
 
     An info with a boolean field `overflow` reports that the learner ran out of storage in this round. The simulator
@@ -185,19 +187,19 @@ class Learner:
     loss_range: tuple[float, float] | None = None
     capacity_hint: str = "give it more capacity"
 
+    @abc.abstractmethod
     def init(self, key: Key[Array, ""], specs: Specs, /) -> PyTree:
         """Return the state before round 1, for instances and outcomes of the given shapes and dtypes."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def predict(self, key: Key[Array, ""], state: PyTree, x: PyTree, /) -> PyTree:
         """Return the move on the instance `x`: a prediction, a vector of weights, an arm, a `Draw`, or any pytree."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def update(self, key: Key[Array, ""], state: PyTree, oracle: Any, /) -> tuple[PyTree, PyTree]:
         """Return the next state and the info of the round, computed from the oracle's answers."""
-        raise NotImplementedError
 
-    def check_feedback(self, feedback: Feedback, /) -> None:
+    def check_feedback(self, feedback: Feedback, /) -> None:  # noqa: B027 (by default, no check)
         """Raise a ValueError if the learner does not suit a feedback; called before the first round."""
 
     def overflow_probability(self, n_rounds: int, /) -> float | None:

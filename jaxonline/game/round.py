@@ -264,9 +264,6 @@ def format_spec(spec: PyTree) -> str:
     return ", ".join(f"{leaf.dtype}{list(leaf.shape)}" for leaf in jax.tree.leaves(spec)) or "nothing"
 
 
-_REQUIRED = {Environment: ("instance", "outcome"), Feedback: ("open",), Learner: ("init", "predict", "update")}
-
-
 def check_role(name: str, value: Any, role: type) -> None:
     """Check that a value inherits from the base class of its role.
 
@@ -276,8 +273,6 @@ def check_role(name: str, value: Any, role: type) -> None:
     article = "an" if role is Environment else "a"
     wanted = f"{article} {role.__name__.lower()}, whose class inherits from jo.{role.__name__}"
     check.instance(name, value, isinstance(value, role), wanted)
-    missing = [method for method in _REQUIRED[role] if getattr(type(value), method) is getattr(role, method)]
-    check.instance(name, value, not missing, f"{wanted} and has the methods {', '.join(missing)}")
 
 
 def check_environment(environment: Any) -> None:

@@ -11,7 +11,7 @@ from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 from jaxonline.estimators.fourier import AnyFeatures
 from jaxonline.game import bind, check_rounds, overflow_flag, play_round, start, stream_keys
 from jaxonline.game.keys import part_key
-from jaxonline.game.roles import Feedback, Learner, LearnerWrapper, Oracle, Specs
+from jaxonline.game.roles import Feedback, Learner, LearnerWrapper, Oracle, Specs, of_inner
 from jaxonline.numerics.elementwise import exact_products
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
@@ -308,9 +308,7 @@ class WithFeatures(LearnerWrapper):
 
     def check_feedback(self, feedback: Feedback) -> None:
         """Check the feedback by the inner learner; noise of features has no single distribution."""
-        shown = Feedback()
-        vars(shown).update({name: getattr(feedback, name) for name in Feedback.__annotations__ if name != "noise"})
-        super().check_feedback(shown)
+        super().check_feedback(_FeedbackOfFeatures(feedback))
 
     def init(self, key: Key[Array, ""], specs: Specs) -> PyTree:
         """Return the learner's state for instances like phi(x)."""
@@ -324,6 +322,17 @@ class WithFeatures(LearnerWrapper):
         """Update the learner with an oracle of features."""
         of_copies = self.features if self.copy_features is None else self.copy_features
         return self.learner.update(key, state, FeaturedOracle(oracle, self.features, of_copies))
+
+
+class _FeedbackOfFeatures(Feedback):
+    """A feedback as a learner of features sees it: the noise of features has no single distribution."""
+
+    def __init__(self, feedback: Feedback):
+        self.feedback = feedback
+
+    makes_copies, label_noise, open = (of_inner(name, "feedback") for name in ("makes_copies", "label_noise", "open"))
+    reads_entries, max_delay = (of_inner(name, "feedback") for name in ("reads_entries", "max_delay"))
+    max_rounds, max_copies = (of_inner(name, "feedback") for name in ("max_rounds", "max_copies"))
 
 
 class FeaturedOracle(Oracle):

@@ -228,8 +228,8 @@ def looks_beyond_what_it_reserved(key, w, oracle):
 )
 def test_poison_detects_a_cheating_learner(cheat):
     class Cheat(jo.Learner):
-        init = GradientLearner(cheat, step_size=0.1).init
-        update = GradientLearner(cheat, step_size=0.1).update
+        learner = GradientLearner(cheat, step_size=0.1)
+        init, predict, update = learner.init, learner.predict, learner.update
 
     jax.tree_util.register_pytree_node(Cheat, lambda _: ((), None), lambda *_: Cheat())
     states = steps_under_poison(Entry(Cheat(), noisy()))

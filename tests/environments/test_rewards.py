@@ -39,10 +39,7 @@ def losses_of(environment, n_rounds=6):
         x, state = environment.instance(jax.random.fold_in(key, 1), state, now)
         y, state = environment.outcome(jax.random.fold_in(key, 2), state, now, x, jnp.int32(0))
         rows.append(np.asarray(as_vector(y)))
-        try:
-            means.append(np.asarray(environment.mean_outcome(state, now, x, as_vector(y))))
-        except NotImplementedError:
-            continue
+        means.append(np.asarray(environment.mean_outcome(state, now, x, as_vector(y))))
     return np.stack(rows), np.array(means)
 
 

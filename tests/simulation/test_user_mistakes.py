@@ -259,12 +259,21 @@ def test_environment_that_violates_its_declaration_raises(declared, error, messa
     jo.play(jo.Game(Declares(), jo.FullInformation()), Mute(), jax.random.key(0), 2)
 
 
-@pytest.mark.parametrize(("lacks", "returns", "message"), [
-    ("predict", (0.0, ()), r"has the methods predict .got"),
-    ("", 0.0, "update: .*got float32"),
-    ("", (0.0, (), ()), "update: .*got float32"),
-])  # fmt: skip
-def test_error_names_the_missing_method_of_a_custom_learner(lacks, returns, message):
+@pytest.mark.parametrize("role", [jo.Environment, jo.Feedback, jo.Oracle, jo.Learner, jo.learners.IndexPolicy])
+def test_a_class_without_a_method_of_its_role_has_no_objects(role):
+    """The error comes when the object is constructed, before any round, and names what is missing."""
+
+    @jo.struct
+    class Own(role):
+        pass
+
+    for method in role.__abstractmethods__:
+        with pytest.raises(TypeError, match=rf"\bOwn\b.*\b{method}\b"):
+            Own()
+
+
+@pytest.mark.parametrize("returns", [0.0, (0.0, (), ())])
+def test_error_shows_what_update_must_return(returns):
     @jo.struct
     class Own(jo.Learner):
         def init(self, key, specs):
@@ -276,7 +285,5 @@ def test_error_names_the_missing_method_of_a_custom_learner(lacks, returns, mess
         def update(self, key, state, oracle):
             return jax.tree.map(lambda each: state + each, returns)
 
-    if lacks:
-        delattr(Own, lacks)
-    with pytest.raises(TypeError, match=message):
+    with pytest.raises(TypeError, match=r"update: .*got float32"):
         jo.simulate(jo.Game(STREAM, FULL), Own(), **SIZES)

@@ -4,6 +4,7 @@
 mean - sqrt(growth / n) after n pulls, and a policy is its `growth`. All policies have losses in place of rewards.
 """
 
+import abc
 from typing import Annotated, Any, NamedTuple
 
 import jax.numpy as jnp
@@ -107,8 +108,7 @@ class TallyPolicy(Learner):
 class IndexPolicy(TallyPolicy):
     """Base class of policies that pull the arm with the smallest lower confidence bound, mean - sqrt(growth / n).
 
-    A subclass implements `growth`, or `index` for another bound. An arm that was never pulled comes first; ties go to
-    the first arm.
+    A subclass implements `growth`. An arm that was never pulled comes first; ties go to the first arm.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -120,17 +120,13 @@ class IndexPolicy(TallyPolicy):
         [0, 1, 1, 1]
     """
 
+    @abc.abstractmethod
     def growth(self, state: Tally) -> Float[Array, "..."]:
         """Return the number under the root, times the number of pulls: one number, or one for each arm [K]."""
-        raise NotImplementedError
-
-    def index(self, state: Tally) -> Float[Array, "K"]:
-        """Return the lower confidence bounds of the arms."""
-        return state.means - jnp.sqrt(self.growth(state) / state.positive_pulls)
 
     def predict(self, key: Key[Array, ""] | None, state: Tally, x: Any) -> Int[Array, ""]:
         """Return the arm with the smallest lower confidence bound."""
-        return state.unpulled_or_argmin(self.index(state))
+        return state.unpulled_or_argmin(state.means - jnp.sqrt(self.growth(state) / state.positive_pulls))
 
 
 def arm_indicator(arm: Int[Array, ""], n_arms: int) -> Array:
@@ -403,7 +399,7 @@ class MOSS(IndexPolicy):
 
 @cites("garivier2011kl")
 @struct
-class KLUCB(IndexPolicy):
+class KLUCB(TallyPolicy):
     """KL-UCB policy: pulls the arm with the smallest q <= mean such that n kl(mean, q) <= ln t + c ln ln t.
 
     kl is the divergence of Bernoulli distributions, n is the number of pulls of the arm, and t is the number of all
@@ -425,8 +421,8 @@ class KLUCB(IndexPolicy):
 
     loss_range = (0.0, 1.0)
 
-    def index(self, state: Tally) -> Float[Array, "K"]:
-        """Return the lower confidence bounds q."""
+    def predict(self, key: Key[Array, ""] | None, state: Tally, x: Any) -> Int[Array, ""]:
+        """Return the arm with the smallest lower confidence bound q."""
         log_t = jnp.log(jnp.maximum(state.rounds, 1.0))
         budget = log_t + jnp.asarray(self.c, log_t.dtype) * jnp.log(jnp.maximum(log_t, 1.0))
-        return kl_lower_bound(jnp.clip(state.means, 0.0, 1.0), budget / state.positive_pulls)
+        return state.unpulled_or_argmin(kl_lower_bound(jnp.clip(state.means, 0.0, 1.0), budget / state.positive_pulls))

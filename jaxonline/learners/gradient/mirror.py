@@ -1,5 +1,6 @@
 """Mirror descent and its maps, with exponentiated gradient."""
 
+import abc
 from typing import Annotated, Any, NamedTuple
 
 import jax
@@ -27,10 +28,11 @@ from jaxonline.parameters.types import Component, Convert, Ge, Number, Positive,
 NEWTON_ITERATIONS = 30  # for the sum of the weights; they converge quadratically from below
 
 
-class MirrorMap:
-    """Base class of mirror maps: a regularizer R on a set, the point of the set for theta, and the theorem's norms.
+class MirrorMap(abc.ABC):
+    """Base class of mirror maps: a regularizer R on a set, and the point of the set for theta.
 
-    A subclass implements `point`, and `divergence` and `dual_norm` for the bound.
+    A subclass implements `point`. For `bounds.mirror_descent`, a map also has `divergence(u)`, which is R(u) - min R or
+    an upper bound, and `dual_norm(g)`, the dual norm of gradients in w.
 
     Example:
         >>> import jaxonline as jo
@@ -50,17 +52,9 @@ class MirrorMap:
         """Return theta up to a change that moves no point, so that theta stays bounded; by default unchanged."""
         return theta
 
+    @abc.abstractmethod
     def point(self, theta: Float[Array, "n"]) -> Float[Array, "d"]:
         """Return the point w of the set."""
-        raise NotImplementedError
-
-    def divergence(self, u: Float[np.ndarray, "d"]) -> float:
-        """Return R(u) - min R, or an upper bound."""
-        raise NotImplementedError
-
-    def dual_norm(self, g: Float[np.ndarray, "... d"]) -> Float[np.ndarray, "..."]:
-        """Return the dual norm of gradients in w."""
-        raise NotImplementedError
 
 
 @cites("kivinen1997exponentiated", "shalevshwartz2012online")

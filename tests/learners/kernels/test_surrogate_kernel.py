@@ -395,7 +395,7 @@ def test_noise_of_another_distribution_or_covariance_is_rejected(law):
 def test_equal_covariances_in_other_forms_are_accepted(same):
     """Noise of the labels is accepted, too."""
     TOLD.check_feedback(jo.NoisyCopies(GAUSSIAN(same), label_noise=jo.noise.laplace(1.0)))
-    TOLD.check_feedback(jo.game.Feedback())  # it does not say what its noise is
+    TOLD.check_feedback(jo.FullInformation())  # it does not say what its noise is
 
 
 def test_measured_copies_without_a_distribution_raise_an_error_that_says_what_to_do():
