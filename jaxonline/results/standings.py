@@ -157,7 +157,7 @@ class Standings(Printed):
         if not games:
             raise ArgumentError("results", "must have a game that every learner plays (got none)")
         if rewards := [self._quantity(game) for game in games if self._is_reward(game)]:
-            problem = f"must be a quantity of which less is better (got {rewards[0]!r}); compare the regret"
+            problem = f"must be a quantity that is better if it is smaller (got {rewards[0]!r}); compare the regret"
             raise ArgumentError("quantity", problem)
         losses = {
             game: self._costs[game][list(map(result.learners.index, self.learners))] for game, result in games.items()
@@ -302,7 +302,7 @@ class Standings(Printed):
 
     @cached_property
     def _costs(self) -> dict[str, np.ndarray]:
-        """The compared quantity [L, R] after the last round by game, of which less is better."""
+        """The compared quantity [L, R] after the last round by game; less is better."""
         return {game: estimates.costs(result, self._quantity(game)) for game, result in self.results.items()}
 
 

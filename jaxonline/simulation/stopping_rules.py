@@ -235,7 +235,7 @@ class UntilDecided:
     means of a stopped study are biased. `docs/intervals.md` reports measured error rates.
 
     * `jo.intervals.Betting` holds for every distribution of bounded losses.
-    * `jo.intervals.Anytime` holds for many runs of finite variance. It decides nothing if the differences have no
+    * `jo.intervals.Anytime` holds for many runs of finite variance. It does not decide if the differences have no
       variance (unless the game is deterministic), or if their skewness divided by sqrt(runs) is above 0.1. It cannot
       know an event that occurs in no run; the probability of such an event is at most 3 / runs (with 95 % confidence).
 

@@ -79,7 +79,7 @@ def test_the_best_reward_is_the_largest(without):
         rewards.paired_difference("UCB1", "greedy", "cumulative_reward").mean,
         -losses.paired_difference("UCB1", "greedy", "cumulative_loss").mean, rtol=1e-12,
     )  # fmt: skip
-    with pytest.raises(ValueError, match=r"quantity: must be a quantity of which less is better .got 'cum"):
+    with pytest.raises(ValueError, match=r"quantity: must be a quantity that is better if it is smaller .got 'cum"):
         standings[0].across_games(reference="greedy")
 
 

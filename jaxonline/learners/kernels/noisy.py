@@ -70,7 +70,7 @@ def count_used(length: GradientLength, n: Int[Array, ""]) -> tuple[Int[Array, ""
 
 
 def labels_of_one(length: GradientLength, oracle: Any, fresh: Int[Array, ""]) -> Float[Array, "..."]:
-    """Return the label, or in regression a label for each factor of g~, of which `fresh` are drawn."""
+    """Return the label, or in regression a label for each factor of g~ (`fresh` factors are drawn)."""
     if _needs_one_label(length):
         return oracle.label()
     table = len(length.series.coefficients)

@@ -389,7 +389,7 @@ class Betting(Bounded):
     test: ClassVar[str] = "paired betting tests"
 
     def fewest_runs(self, half_width: float, level: float) -> int:
-        """Return a number of runs below which no interval is this narrow, whatever the runs are."""
+        """Return a number of runs below which no interval is this narrow, for any values of the runs."""
         width = float(np.max(np.asarray(self.high) - np.asarray(self.low)))
         if half_width >= width / 2:
             return 1
@@ -430,7 +430,7 @@ def _lower_end(runs: Float[np.ndarray, "R S"], threshold: float) -> Float[np.nda
 
 def _bisect(runs: Float[np.ndarray, "R S"], threshold: float) -> Float[np.ndarray, "S"]:
     n_runs = np.maximum((~np.isnan(runs)).sum(axis=0), 1)
-    low, high = np.zeros(runs.shape[1]), np.nansum(runs, axis=0) / n_runs  # at the mean of the runs, nobody has gained
+    low, high = np.zeros(runs.shape[1]), np.nansum(runs, axis=0) / n_runs  # no bet gains at the mean of the runs
     for _ in range(30):
         middle = (low + high) / 2
         reached = _log_capital(runs, middle) >= threshold

@@ -110,7 +110,7 @@ def _identity(value: Any) -> Any:
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Objects of the user's modules, named as "my_module:MyLearner". A module is imported only from the folder of the study
-# file; nothing in the study file itself is evaluated.
+# file. No text of the study file is evaluated.
 
 _IMPORTED: dict[str, tuple[Path, bytes]] = {}  # by name of the module: its file and the content of the file
 
