@@ -17,7 +17,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.citations import REFERENCES, method_names
 from jaxonline.parameters.errors import ArgumentError, did_you_mean
 from jaxonline.results import Result, Standings
-from jaxonline.simulation.metadata import versions
+from jaxonline.simulation.planning import versions
 from jaxonline.store.output_paths import write_text
 
 for _package in ("bounds", "comparators", "environments.adversaries", "estimators", "learners"):

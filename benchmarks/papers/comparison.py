@@ -22,11 +22,9 @@ from jaxonline.results.statistics.estimates import learners_with_skewed_runs, mi
 from jaxonline.results.statistics.ranking import MissingEvents
 from jaxonline.results.tuned import Tuned
 from jaxonline.simulation import sweep
-from jaxonline.simulation.options import RunOptions
-from jaxonline.simulation.recording import RecordedRounds
-from jaxonline.simulation.search import successive_halving
+from jaxonline.simulation.options import RecordedRounds, RunOptions
 from jaxonline.simulation.sweeps import LearnerEntry
-from jaxonline.simulation.tuning import horizon_values
+from jaxonline.simulation.tuning import horizon_values, successive_halving
 from jaxonline.study import Context
 from jaxonline.study.study import best_step
 

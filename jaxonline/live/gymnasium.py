@@ -24,8 +24,8 @@ from jaxonline.parameters.short_repr import short_repr
 from jaxonline.parameters.struct import replace, struct
 from jaxonline.parameters.types import NonNegative
 from jaxonline.results import Result
-from jaxonline.simulation.metadata import versions
-from jaxonline.simulation.recording import record_rounds
+from jaxonline.simulation.options import record_rounds
+from jaxonline.simulation.planning import versions
 
 EXTRA = "gym"
 EXPECTED_REWARD, BEST_REWARD = "expected_reward", "best_reward"  # in the infos

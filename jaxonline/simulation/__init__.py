@@ -10,10 +10,10 @@ hyperparameters by the `search` for the best setting.
 
 from jaxonline.simulation import measures as measures
 from jaxonline.simulation.monte_carlo import simulate as simulate
-from jaxonline.simulation.recording import record_rounds as record_rounds
-from jaxonline.simulation.search import Range as Range
+from jaxonline.simulation.options import record_rounds as record_rounds
 from jaxonline.simulation.stopping_rules import Precision as Precision
 from jaxonline.simulation.stopping_rules import UntilDecided as UntilDecided
 from jaxonline.simulation.sweeps import sweep as sweep
+from jaxonline.simulation.tuning import Range as Range
 from jaxonline.simulation.tuning import tune as tune
 from jaxonline.store.checkpoints import Checkpoint as Checkpoint

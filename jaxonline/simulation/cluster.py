@@ -25,9 +25,8 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentOSError, UnfinishedStudyWarning
 from jaxonline.parameters.optional_packages import import_package
 from jaxonline.simulation import blocks
-from jaxonline.simulation.jobs import Job, join_blocks
+from jaxonline.simulation.jobs import Job, finished_blocks, join_blocks, play_blocks
 from jaxonline.simulation.progress import Reporter
-from jaxonline.simulation.runner import finished_blocks, play_blocks
 from jaxonline.simulation.segments import Matchup
 from jaxonline.store.checkpoints import Numbers, Store
 from jaxonline.store.fingerprint import JAX_OPTIONS, hash_user_code, library_versions

@@ -16,14 +16,17 @@ from jaxonline.game import Game
 from jaxonline.game.roles import Comparator, HindsightComparator, Measure
 from jaxonline.results import Result
 from jaxonline.simulation import blocks
-from jaxonline.simulation.checking import SimulationOptions, check_options
 from jaxonline.simulation.cluster import Cluster, connect_workers
-from jaxonline.simulation.collecting import collect_result
-from jaxonline.simulation.determinism import is_deterministic
-from jaxonline.simulation.execution import run_study
-from jaxonline.simulation.planning import plan_study
+from jaxonline.simulation.options import (
+    RecordedRounds,
+    RunIndices,
+    SimulationOptions,
+    Spacing,
+    check_options,
+    is_deterministic,
+)
+from jaxonline.simulation.planning import collect_result, plan_study, run_study
 from jaxonline.simulation.progress import Progress
-from jaxonline.simulation.recording import RecordedRounds, RunIndices, Spacing
 from jaxonline.simulation.stopping_rules import Precision, UntilDecided, until_decided, until_precise
 from jaxonline.simulation.sweeps import LearnerEntries
 from jaxonline.store.checkpoints import Checkpoint, update_meta

@@ -13,9 +13,8 @@ from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results import Result, Standings
 from jaxonline.results.statistics.intervals import ConfidenceInterval, check_interval
 from jaxonline.simulation import Checkpoint
-from jaxonline.simulation.checking import check_comparator_type
 from jaxonline.simulation.cluster import Cluster
-from jaxonline.simulation.options import RecordedRunOptions
+from jaxonline.simulation.options import RecordedRunOptions, check_comparator_type
 from jaxonline.simulation.progress import Progress
 from jaxonline.simulation.sweeps import LearnerEntry, Sweep, as_team, check_unique_names
 from jaxonline.study.study import Context, file_name

@@ -16,7 +16,7 @@ from jaxonline._xla.barriers import exact_products
 from jaxonline.game import bind, play_round, start, stream_keys
 from jaxonline.parameters.struct import cast_leaves
 from jaxonline.simulation.blocks import default_mesh
-from jaxonline.simulation.checking import teams_of
+from jaxonline.simulation.options import teams_of
 from jaxonline.simulation.segments import Matchup, traced_programs
 from jaxonline.verify.sampling import Sampler
 

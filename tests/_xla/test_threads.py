@@ -17,7 +17,7 @@ import jaxonline as jo
 from jaxonline._xla import threads
 from jaxonline._xla.compile_options import has_host_callbacks
 from jaxonline._xla.threads import Cancelled, map_in_threads, run_parallel, share_cores, usable_cores
-from jaxonline.simulation import blocks, execution, runner
+from jaxonline.simulation import blocks, jobs, planning
 from jaxonline.verify.sampling import Sampler
 
 RUNS, PIECES = 10, 4  # five blocks of each job; pieces of a block
@@ -46,7 +46,7 @@ class Stop(Exception):
 
 def at_a_time(monkeypatch):
     """Will hold, of each wave, how many were being played when it began."""
-    playing, seen, play_wave, lock = [], [], runner._play_wave, threading.Lock()
+    playing, seen, play_wave, lock = [], [], jobs._play_wave, threading.Lock()
 
     def counted(job, programs, wave, *rest):
         with lock:
@@ -59,7 +59,7 @@ def at_a_time(monkeypatch):
             with lock:
                 playing.remove(wave.tolist())
 
-    monkeypatch.setattr(runner, "_play_wave", counted)
+    monkeypatch.setattr(jobs, "_play_wave", counted)
     return seen
 
 
@@ -133,9 +133,9 @@ class OnHost(jo.Learner):
 
 def test_long_segments_are_split(monkeypatch):
     """So that it is heard within seconds when nobody waits for them any more."""
-    ends, split_segments = [], runner.split_segments
+    ends, split_segments = [], jobs.split_segments
     monkeypatch.setattr(
-        runner, "split_segments", lambda *args: (ends.append(each[1][-1]) or each for each in split_segments(*args))
+        jobs, "split_segments", lambda *args: (ends.append(each[1][-1]) or each for each in split_segments(*args))
     )
     game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
     learner = jo.GradientLearner(jo.estimators.FullGradient(), 0.1)
@@ -152,7 +152,7 @@ def test_programs_with_host_callbacks_use_one_thread(cores, monkeypatch, ahead):
     game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
     options = {"n_runs": 6, "n_rounds": 5, "block_size": 2, "mesh": blocks.default_mesh(jax.devices()[:1])}
     if not ahead:
-        monkeypatch.setattr(execution, "precompile_jobs", lambda jobs, store=None: iter(jobs))
+        monkeypatch.setattr(planning, "precompile_jobs", lambda jobs, store=None: iter(jobs))
     seen = at_a_time(monkeypatch)
     states = [0.0]
     for _ in range(4):
@@ -244,12 +244,12 @@ def test_unneeded_blocks_are_not_played(cores, monkeypatch):
     kept = []
 
     def first_only(job, reporter, store):
-        played = runner.play_blocks(job, job.plan.blocks, reporter, store)
+        played = jobs.play_blocks(job, job.plan.blocks, reporter, store)
         kept.append(next(played))
         played.close()
         raise Stop
 
-    monkeypatch.setattr("jaxonline.simulation.execution.play_job", first_only)
+    monkeypatch.setattr("jaxonline.simulation.planning.play_job", first_only)
     with pytest.raises(Stop):
         study(n_runs=40)
     assert [block for block, _ in kept] == [0]

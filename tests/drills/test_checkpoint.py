@@ -23,7 +23,7 @@ import jaxonline as jo
 from jaxonline.game.round import States
 from jaxonline.parameters.errors import DamagedStoreWarning
 from jaxonline.simulation.blocks import default_mesh
-from jaxonline.simulation.resuming import InProgress, Pace, Position, split_segments
+from jaxonline.simulation.jobs import InProgress, Pace, Position, split_segments
 from jaxonline.simulation.segments import Carry, Totals
 from jaxonline.store.checkpoints import JobArrays, Store
 

@@ -13,7 +13,7 @@ from stopping import SWEEP, Stop, stop_after
 
 import jaxonline as jo
 from jaxonline.parameters.errors import DamagedStoreWarning, SkewedRunsWarning, UnfinishedStudyWarning
-from jaxonline.simulation import runner
+from jaxonline.simulation import jobs
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.simulation.segments import BlockPrograms
 from jaxonline.store.checkpoints import open_document
@@ -27,7 +27,7 @@ def reference():
 @pytest.fixture
 def played(monkeypatch, one_core):
     """The segments (rounds before, blocks) that are played."""
-    seen, waves, programs_of = [], [], runner._programs
+    seen, waves, programs_of = [], [], jobs._programs
 
     def watched(*arguments):
         programs = programs_of(*arguments)
@@ -42,7 +42,7 @@ def played(monkeypatch, one_core):
 
         return BlockPrograms(remembered, programs.begin, counted)
 
-    monkeypatch.setattr(runner, "_programs", watched)
+    monkeypatch.setattr(jobs, "_programs", watched)
     return seen
 
 

@@ -152,7 +152,7 @@ LABELS = {
 
 @pytest.mark.parametrize("name", LABELS)
 def test_the_label_names_the_regret_of_the_game(name):
-    from jaxonline.simulation.metadata import regret_label
+    from jaxonline.simulation.planning import regret_label
 
     game, comparator, label = LABELS[name]
     assert regret_label(game, comparator) == label

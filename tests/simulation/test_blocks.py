@@ -10,7 +10,7 @@ from small_study import assert_same_bits, learner, study
 import jaxonline as jo
 from jaxonline._xla import threads
 from jaxonline.game import Specs
-from jaxonline.simulation import blocks, runner, segments
+from jaxonline.simulation import blocks, jobs, segments
 from jaxonline.simulation.blocks import default_mesh, default_width
 from jaxonline.simulation.segments import BlockPrograms, records_per_call
 
@@ -32,7 +32,7 @@ def same_bits(first: jo.Result, second: jo.Result) -> None:
 @pytest.fixture
 def calls(monkeypatch):
     """The rounds before each call of `advance`."""
-    seen, programs_of = [], runner._programs
+    seen, programs_of = [], jobs._programs
 
     def watched(*arguments):
         programs = programs_of(*arguments)
@@ -43,7 +43,7 @@ def calls(monkeypatch):
 
         return BlockPrograms(programs.keys_of_runs, programs.begin, advance)
 
-    monkeypatch.setattr(runner, "_programs", watched)
+    monkeypatch.setattr(jobs, "_programs", watched)
     return seen
 
 
@@ -122,8 +122,8 @@ def test_recorded_rounds_per_call_change_no_bit(monkeypatch, calls, one_core):
 
 def test_a_finished_block_keeps_only_its_numbers_in_memory(monkeypatch, one_core):
     """Views would keep the arrays of all recorded rounds."""
-    seen, join_blocks = [], runner.join_blocks
-    monkeypatch.setattr(runner, "join_blocks", lambda blocks: seen.extend(map(dict, blocks)) or join_blocks(blocks))
+    seen, join_blocks = [], jobs.join_blocks
+    monkeypatch.setattr(jobs, "join_blocks", lambda blocks: seen.extend(map(dict, blocks)) or join_blocks(blocks))
     options = {"n_rounds": 40, "record_at": 40, "block_size": 2, "mesh": default_mesh(jax.devices()[:1])}
     jo.simulate(arms(2), jo.learners.UCB1(), n_runs=4, **options)
     assert len(seen) == 2

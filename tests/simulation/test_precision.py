@@ -7,7 +7,7 @@ import pytest
 
 import jaxonline as jo
 from jaxonline.parameters.errors import PrecisionWarning, SkewedRunsWarning
-from jaxonline.simulation.determinism import is_deterministic
+from jaxonline.simulation.options import is_deterministic
 from jaxonline.simulation.stopping_rules import until_precise
 from jaxonline.simulation.sweeps import as_team
 

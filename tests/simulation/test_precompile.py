@@ -9,7 +9,7 @@ from count_programs import n_compiled
 
 import jaxonline as jo
 from jaxonline.learners import InverseTime
-from jaxonline.simulation import execution, precompile
+from jaxonline.simulation import jobs, planning
 from jaxonline.simulation.segments import BlockPrograms
 
 STEPS = {"fixed": 0.1, "falling": jo.InverseSqrt(0.1), "inverse": InverseTime(0.1)}
@@ -66,11 +66,11 @@ def test_numbers_do_not_depend_on_other_learners():
 
 def test_next_job_is_compiling_while_a_job_runs(monkeypatch):
     begun, played = [], []
-    monkeypatch.setattr(precompile, "_compiled_kinds", set())
+    monkeypatch.setattr(jobs, "_compiled_kinds", set())
     monkeypatch.setattr(
-        precompile, "_start_compiling", lambda job, _: begun.append(job) or (lambda: BlockPrograms(*[None] * 3))
+        jobs, "_start_compiling", lambda job, _: begun.append(job) or (lambda: BlockPrograms(*[None] * 3))
     )
-    monkeypatch.setattr(execution, "play_job", lambda job, *_: played.append((job, list(begun))) or 1 / 0)
+    monkeypatch.setattr(planning, "play_job", lambda job, *_: played.append((job, list(begun))) or 1 / 0)
     with pytest.raises(ZeroDivisionError):
         study(29)
     (first, before), *others = played
@@ -81,14 +81,14 @@ def test_next_job_is_compiling_while_a_job_runs(monkeypatch):
 
 def test_known_programs_are_not_compiled_again(monkeypatch):
     before = study(41)
-    monkeypatch.setattr(precompile, "_start_compiling", None)
+    monkeypatch.setattr(jobs, "_start_compiling", None)
     np.testing.assert_array_equal(study(41).cumulative_loss, before.cumulative_loss)
 
 
 def test_other_static_fields_compile_another_program(monkeypatch):
     """Static fields are in the structure of a learner, and not in its hash as jax has it."""
-    asked, compiled = [], precompile._start_compiling
-    monkeypatch.setattr(precompile, "_start_compiling", lambda job, pool: asked.append(job.name) or compiled(job, pool))
+    asked, compiled = [], jobs._start_compiling
+    monkeypatch.setattr(jobs, "_start_compiling", lambda job, pool: asked.append(job.name) or compiled(job, pool))
     game = jo.Game(jo.environments.DataStream(np.eye(53), np.ones(53)), jo.FullInformation())
     for hypothesis in ("last", "average", "last"):
         learner = jo.GradientLearner(jo.estimators.FullGradient(), 0.1, hypothesis=hypothesis)
@@ -102,8 +102,8 @@ def test_finished_jobs_are_not_compiled(monkeypatch, tmp_path):
     game = jo.Game(jo.environments.DataStream(np.eye(2), np.ones(2)), jo.FullInformation())
     options = {"n_runs": 2, "n_rounds": 20, "record_at": 1, "checkpoint": path}
     before = jo.simulate(game, learner, **options)
-    monkeypatch.setattr(precompile, "_compiled_kinds", set())
-    monkeypatch.setattr(precompile, "_start_compiling", None)
+    monkeypatch.setattr(jobs, "_compiled_kinds", set())
+    monkeypatch.setattr(jobs, "_start_compiling", None)
     np.testing.assert_array_equal(jo.simulate(game, learner, **options).cumulative_loss, before.cumulative_loss)
 
 

@@ -10,7 +10,7 @@ from tuned_game import GAME, ONE, SIGMA, SIZES, T, make
 
 import jaxonline as jo
 from jaxonline.parameters.errors import SettingsWarning
-from jaxonline.simulation import search
+from jaxonline.simulation import tuning
 from jaxonline.simulation.tuning import Trials
 
 pytestmark = pytest.mark.fast_compile
@@ -79,14 +79,14 @@ def test_successive_halving_matches_a_reference(seed):
     losses[rng.uniform(size=losses.shape) < 0.02] = np.inf
     losses[rng.uniform(size=losses.shape) < 0.1] = np.nan
     losses[rng.integers(n_settings)] = 5.0
-    rungs = search.plan_rungs(n_settings, n_runs, int(rng.integers(1, 4)) if seed % 2 else None, factor)
+    rungs = tuning.plan_rungs(n_settings, n_runs, int(rng.integers(1, 4)) if seed % 2 else None, factor)
     asked = np.zeros(losses.shape, int)
 
     def play(some, runs):
         asked[np.ix_(some, runs)] += 1
         return losses[some][:, runs]
 
-    chosen, found = search.successive_halving(play, rungs)
+    chosen, found = tuning.successive_halving(play, rungs)
     best, means = reference(losses.tolist(), rungs)
     assert chosen == best
     assert [rung.settings.tolist() for rung in found] == [list(each) for each in means]
@@ -109,18 +109,18 @@ def test_successive_halving_matches_a_reference(seed):
     ],
 )
 def test_plan_rungs(sizes, rungs):
-    assert search.plan_rungs(*sizes) == rungs
+    assert tuning.plan_rungs(*sizes) == rungs
 
 
 def test_too_many_rungs_raise():
     with pytest.raises(ValueError, match=r"rungs: must .*got 4 for n_runs=26"):
-        search.plan_rungs(100, 26, 4, 3)
+        tuning.plan_rungs(100, 26, 4, 3)
 
 
 def test_argmin_finite_returns_the_first_of_equal_means():
-    assert search.argmin_finite([2.0, np.nan, 1.0, 1.0, -np.inf]) == 2
+    assert tuning.argmin_finite([2.0, np.nan, 1.0, 1.0, -np.inf]) == 2
     with pytest.raises(ValueError, match=r"grid: .*got none in 2"):
-        search.argmin_finite([np.nan, np.inf])
+        tuning.argmin_finite([np.nan, np.inf])
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -243,21 +243,21 @@ def test_all_settings_failing_raises(no_further_program):
 def test_draw_settings_is_a_latin_hypercube():
     """One in each n-th part of the logarithms; the same key draws the same."""
     grid = {
-        "step": search.Range(1e-4, 1.0, log=True),
-        "radius": search.Range(-1.0, 3.0),
+        "step": tuning.Range(1e-4, 1.0, log=True),
+        "radius": tuning.Range(-1.0, 3.0),
         "kind": ["a", "b"],
     }
-    found = search.draw_settings(grid, 8, [5])
+    found = tuning.draw_settings(grid, 8, [5])
     assert sorted(int(np.floor(2 * (4 + np.log10(each["step"])))) for each in found) == list(range(8))
     assert sorted(int(np.floor(2 * (1 + each["radius"]))) for each in found) == list(range(8))
     assert sorted(each["kind"] for each in found) == 4 * ["a"] + 4 * ["b"]
-    assert found == search.draw_settings(grid, 8, [5]) != search.draw_settings(grid, 8, [6])
+    assert found == tuning.draw_settings(grid, 8, [5]) != tuning.draw_settings(grid, 8, [6])
     steps = [each["step"] for each in found]
     assert steps != sorted(steps), "in an order that has nothing to do with that of other numbers"
 
 
 def test_grid_of_lists_tries_all_combinations():
-    tried = search.settings_of(search.check_grid({"a": np.array([1.0, 2.0]), "b": ["x", None]}), None, [0])
+    tried = tuning.settings_of(tuning.check_grid({"a": np.array([1.0, 2.0]), "b": ["x", None]}), None, [0])
     assert tried == [{"a": a, "b": b} for a in (1.0, 2.0) for b in ("x", None)]
 
 

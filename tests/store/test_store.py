@@ -203,7 +203,7 @@ def read_only(tmp_path):
 
 
 def test_a_read_only_folder_raises_an_error_before_any_work(read_only, monkeypatch):
-    monkeypatch.setattr("jaxonline.simulation.execution.play_job", None)
+    monkeypatch.setattr("jaxonline.simulation.planning.play_job", None)
     for folder in (read_only / "new", read_only.parent / "beside"):
         with pytest.raises(PermissionError, match=re.escape(str(folder))):
             jo.simulate(GAME, LEARNER, n_runs=1, n_rounds=1, checkpoint=folder)

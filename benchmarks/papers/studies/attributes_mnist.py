@@ -21,7 +21,7 @@ from benchmarks.papers.engines.attributes import play_streams
 from jaxonline._xla.threads import run_parallel
 from jaxonline.learners.attributes import minimise_on_l1_ball
 from jaxonline.numerics.elementwise import exact_products
-from jaxonline.simulation.search import argmin_finite
+from jaxonline.simulation.tuning import argmin_finite
 
 D = 784
 TEST_DIVISOR = 10  # a tenth of the images is the test part

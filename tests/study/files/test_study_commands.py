@@ -65,7 +65,7 @@ def test_run_gives_the_numbers_of_simulate(played):
 def test_a_second_run_computes_nothing(played, monkeypatch):
     folder, _ = played
     before = (folder / "out" / "numbers.json").read_text()
-    monkeypatch.setattr("jaxonline.simulation.runner._play_wave", None)
+    monkeypatch.setattr("jaxonline.simulation.jobs._play_wave", None)
     assert call("run", folder / "arms.toml", "--out", folder / "out").exit_code == 0
     assert (folder / "out" / "numbers.json").read_text() == before
 
