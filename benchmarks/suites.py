@@ -27,7 +27,7 @@ from jaxonline.results import Standings
 from jaxonline.results.report.tables import Table
 from jaxonline.results.tuned import Tuned
 from jaxonline.study import Context, Report, Task
-from jaxonline.study.files.data import scaled_data
+from jaxonline.study.files.catalogue import scaled_data
 
 
 class Entries(NamedTuple):

@@ -9,7 +9,7 @@ from benchmarks.intervals.distributions import bernoulli, exponential, lognormal
 from jaxonline.parameters.errors import SkewedRunsWarning
 from jaxonline.results.report.tables import Number, Table, Text
 from jaxonline.results.statistics import mean_over_runs, simultaneous
-from jaxonline.results.statistics.bands import warn_of_skewed_curves
+from jaxonline.results.statistics.means import warn_of_skewed_curves
 
 TITLE = "A whole curve"
 ROUNDS, STUDIES = 20, 1000

@@ -12,7 +12,7 @@ from jaxonline.results.report.tables import Number, Table, Text
 from jaxonline.results.statistics import mean_over_runs
 from jaxonline.results.statistics.intervals import ConfidenceInterval
 from jaxonline.results.statistics.means import STUDENT, paired_differences
-from jaxonline.results.statistics.sequential import (
+from jaxonline.results.statistics.ranking import (
     BETTER,
     SIMILAR,
     UNDECIDED,

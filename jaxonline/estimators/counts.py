@@ -2,6 +2,7 @@
 
 import abc
 import dataclasses
+import functools
 import math
 from collections.abc import Callable
 from typing import Annotated, Any
@@ -11,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
-from jaxonline.estimators.fine_uniform import fine_uniform
+from jaxonline import random
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.signatures import validate_arguments
@@ -29,6 +30,25 @@ from jaxonline.parameters.types import (
     host_float,
 )
 from jaxonline.random.threefry import word_pairs
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Uniform random numbers with extra resolution near 0, for distributions that are sampled by inversion.
+
+
+@functools.partial(jax.jit, static_argnames="dtype")  # traced once for all calls of the same shapes
+def fine_uniform(key: jax.Array, dtype: Any) -> jax.Array:
+    """Draw a uniform number in (0, 1] with extra resolution near 0; three draws give successive groups of its bits."""
+    info = jnp.finfo(dtype)
+    first, second, third = (_uniform(word, dtype) for word in random.words(key, 3, info.bits))
+    return first + info.eps * (second + info.eps * (third + 0.5 * info.eps))
+
+
+def _uniform(word: jax.Array, dtype: Any) -> jax.Array:
+    """Convert random bits to a uniform number in [0, 1) as `jax.random.uniform` does."""
+    info, one = jnp.finfo(dtype), jnp.ones((), dtype)
+    bits = (word >> (info.bits - info.nmant)) | jax.lax.bitcast_convert_type(one, word.dtype)
+    return jax.lax.bitcast_convert_type(bits, dtype) - one
+
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Base class of distributions of the number of copies, and the check of a user's own distribution.

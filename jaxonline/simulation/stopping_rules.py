@@ -17,7 +17,7 @@ from jaxonline.results import Result
 from jaxonline.results.statistics import Estimate, estimates, mean_over_runs
 from jaxonline.results.statistics.intervals import Anytime, Betting, ConfidenceInterval
 from jaxonline.results.statistics.means import paired_differences
-from jaxonline.results.statistics.sequential import PairStates, encode_pairs, look
+from jaxonline.results.statistics.ranking import PairStates, encode_pairs, look
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Simulation of as many runs as are needed for confidence intervals of a given width.

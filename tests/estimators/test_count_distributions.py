@@ -15,10 +15,10 @@ from jaxonline.estimators.counts import (
     Geometric,
     cost_aware,
     distribution_from_magnitudes,
+    fine_uniform,
     magnitudes,
     minimum_variance,
 )
-from jaxonline.estimators.fine_uniform import fine_uniform
 from jaxonline.estimators.series import SeriesEstimator, exact_second_moment, lemma1_bound, n_required_terms
 from jaxonline.losses import Exponential, Logistic, SmoothedAbsolute, SmoothedHinge, Squared
 

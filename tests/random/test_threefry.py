@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxonline.estimators.fine_uniform import _uniform
+from jaxonline.estimators.counts import _uniform
 from jaxonline.game import stream_keys
 from jaxonline.random import threefry as generator
 from jaxonline.random.threefry import inlined, is_threefry, threefry

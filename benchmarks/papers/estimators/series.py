@@ -36,8 +36,12 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int
 from scipy import special
 
-from jaxonline.estimators.counts import AnyCountDistribution, CountDistribution, distribution_from_magnitudes
-from jaxonline.estimators.fine_uniform import fine_uniform
+from jaxonline.estimators.counts import (
+    AnyCountDistribution,
+    CountDistribution,
+    distribution_from_magnitudes,
+    fine_uniform,
+)
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.losses.series import SeriesLoss
 from jaxonline.parameters import check

@@ -13,8 +13,14 @@ from jaxonline.results.report.tables import Interval, Number, Printed, Table, Te
 from jaxonline.results.statistics import estimates
 from jaxonline.results.statistics.intervals import Betting, ConfidenceInterval, Estimate
 from jaxonline.results.statistics.means import paired_differences, pairwise_p_values
-from jaxonline.results.statistics.ranking import MissingEvents, compact_letters, missing_events
-from jaxonline.results.statistics.sequential import DECISIONS, UNDECIDED, Decision
+from jaxonline.results.statistics.ranking import (
+    DECISIONS,
+    UNDECIDED,
+    Decision,
+    MissingEvents,
+    compact_letters,
+    missing_events,
+)
 
 VALID = "The tests hold for any number of runs."
 SAME_LETTER = "same letter:\nno difference seen"

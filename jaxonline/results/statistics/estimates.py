@@ -8,7 +8,6 @@ import numpy as np
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.quantities import LOSS_OF_REWARD, REWARD_OF_LOSS, has_rewards, is_reward, label_of, rounds_played
-from jaxonline.results.statistics import bands as bands_of_curves
 from jaxonline.results.statistics import means
 from jaxonline.results.statistics.intervals import Anytime, ConfidenceInterval, Estimate, Student, check_interval
 from jaxonline.results.statistics.ranking import MissingEvents, missing_events
@@ -117,8 +116,8 @@ def bands(result: Any, quantity: str, level: float, interval: ConfidenceInterval
     interval = Student() if interval is None else check_interval(interval)
     if not isinstance(interval, Student):
         return _estimate(result, quantity, level, interval, together=len(result.rounds))
-    bands_of_curves.warn_of_skewed_curves(curves(result, quantity), result.learners, label_of(quantity))
-    return bands_of_curves.make_bands(_estimate(result, quantity, level, interval), curves(result, quantity), level)
+    means.warn_of_skewed_curves(curves(result, quantity), result.learners, label_of(quantity))
+    return means.make_bands(_estimate(result, quantity, level, interval), curves(result, quantity), level)
 
 
 def paired_difference(

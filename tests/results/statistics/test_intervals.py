@@ -15,8 +15,8 @@ import jaxonline as jo
 from jaxonline.parameters.errors import SkewedRunsWarning
 from jaxonline.results.report.tables import format_measurement
 from jaxonline.results.statistics import mean_over_runs, pairwise_p_values, simultaneous
-from jaxonline.results.statistics.bands import N_RESAMPLES
 from jaxonline.results.statistics.intervals import skewness
+from jaxonline.results.statistics.means import N_RESAMPLES
 from jaxonline.results.statistics.ranking import compact_letters
 
 

@@ -10,7 +10,7 @@ from scipy import stats
 
 import jaxonline as jo
 from jaxonline.parameters.errors import PrecisionWarning
-from jaxonline.results.statistics.sequential import (
+from jaxonline.results.statistics.ranking import (
     BETTER,
     SIMILAR,
     UNDECIDED,
