@@ -129,7 +129,7 @@ def poisoned_oracle(feedback: Any, material: dict[str, Any], move: Any, poison: 
     if isinstance(feedback, jo.LossOfMove):
         return LossOfMoveOracle(poison, move, feedback.loss(move, material["outcome"]))
     if isinstance(feedback, jo.OnRequest):
-        return PoisonedOnRequest(poison, material["outcome"], poison)
+        return PoisonedOnRequest(poison, poison, material["outcome"])
     if isinstance(feedback, jo.Attributes):
         return PoisonedAttributes(material["copies"][0], material["labels"][0], poison)
     if isinstance(feedback, jo.AdversarialCopies):

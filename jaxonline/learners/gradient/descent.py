@@ -14,6 +14,7 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key
 from jaxonline import random
 from jaxonline.estimators.gradients import AnyEstimator, check_estimator
 from jaxonline.game.roles import Feedback, Learner, Specs
+from jaxonline.numerics.elementwise import compute_once
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
@@ -280,7 +281,10 @@ class GradientLearner(EstimatorLearner):
 # AdaGrad with a step for each coordinate: Duchi, Hazan and Singer (2011).
 
 
-_ADAGRAD = optax.chain(optax.scale_by_rss(initial_accumulator_value=0.0, eps=0.0), optax.scale(-1.0))
+def divide_by_root(g: Array, squares: Array, w: Any = None) -> tuple[Array, Array]:
+    """Unlike `optax.scale_by_rss`, round alike in all programs: the squares are not fused into the sum."""
+    squares = squares + compute_once(jnp.square, g)
+    return -g / jnp.sqrt(jnp.where(squares > 0.0, squares, 1.0)), squares
 
 
 @cites("duchi2011adaptive")
@@ -291,8 +295,8 @@ def AdaGrad(estimator: AnyEstimator, step_size: StepSize, radius: Positive) -> G
     Each coordinate has its own step, which adapts to the gradients so far: rare attributes keep large steps. With the
     step size sqrt(2) radius the regret to every w in the box is at most 2 sqrt(2) radius times the sum over the
     coordinates of the root of the sum of the squared gradients (`bounds.adagrad`). A coordinate without a gradient does
-    not move. The learner is a `GradientLearner` with the optimizer `optax.scale_by_rss`. For other sets than the box
-    use `GradientLearner` with the optimizer `optax.adagrad(1.0)`.
+    not move. The learner is a `GradientLearner` with an optimizer like `optax.scale_by_rss`. For other sets than the
+    box use `GradientLearner` with the optimizer `optax.adagrad(1.0)`.
 
     Args:
         estimator: `estimator(key, w, oracle)` estimates the gradient at w (`jaxonline.estimators`).
@@ -306,13 +310,13 @@ def AdaGrad(estimator: AnyEstimator, step_size: StepSize, radius: Positive) -> G
         >>> jo.play(game, learner, jax.random.key(0), n_rounds=2)[1].y_hat.tolist()  # g = -2, the first step is 0.5
         [0.0, 0.5]
     """
-    return GradientLearner(estimator, step_size, radius, optimizer=_ADAGRAD, projection=project_on_box)
+    optimizer = optax.GradientTransformation(jnp.zeros_like, divide_by_root)
+    return GradientLearner(estimator, step_size, radius, optimizer=optimizer, projection=project_on_box)
 
 
 def project_on_box(w: Float[Array, "d"], radius: Float[ArrayLike, ""]) -> Float[Array, "d"]:
     """Return the nearest point of the box |w_i| <= radius."""
-    limit = jnp.asarray(radius, w.dtype)
-    return jnp.clip(w, -limit, limit)
+    return jnp.clip(w, -jnp.asarray(radius, w.dtype), jnp.asarray(radius, w.dtype))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
