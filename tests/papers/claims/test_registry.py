@@ -391,7 +391,7 @@ def test_labels_that_are_biased_or_repeated_are_detected(monkeypatch, pattern, w
 
 
 def test_a_wrong_series_coefficient_is_seen(monkeypatch):
-    """gamma_7 of the exponential loss times 1.3, 4e-5 of the sum: the exact value of its term is 1.3 times too large."""
+    """gamma_7 of the exponential loss times 1.3, 4e-5 of the sum: its term is 1.3 times too large."""
     right = Exponential.coefficients
 
     def wrong(self, n_terms, centre=0.0):
