@@ -95,7 +95,7 @@ def test_algorithm_1_with_polynomials_of_a_series_equals_algorithm_1_with_the_se
     sequence = PolynomialSequenceEstimator(PolynomialSequence([[0.0, 0.0], [0.0, 2.0]]), law)
     played = [
         jo.play(GAME, learner(length, 40), jax.random.key(1), 40)[1]
-        for length in (series, GradientLength(sequence, "regression"))
+        for length in (series, SequenceLength(sequence, "regression"))
     ]
     np.testing.assert_allclose(played[0].y_hat, played[1].y_hat, rtol=1e-5, atol=1e-6)
     np.testing.assert_array_equal(played[0].queries, played[1].queries)
