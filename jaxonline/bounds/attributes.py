@@ -1,9 +1,10 @@
 """Bounds for learning from k attributes of each instance, with the constants of the proofs.
 
-Cesa-Bianchi, Shalev-Shwartz, Shamir, "Efficient learning with partially observed attributes" (ICML 2010; paper C),
-omits constants in Theorems 1 and 2. This module keeps every constant. The bounds of AERR and of exponentiated gradient
-follow by the argument of paper C with the second moments of the estimates. Hazan and Koren (2012) have a bound of the
-order of `attribute_exponentiated_regret` for their algorithm AELR, exponentiated gradient with clipped gradients.
+Cesa-Bianchi, Shalev-Shwartz, Shamir, "Efficient learning with partially observed attributes" (ICML 2010; here
+Cesa-Bianchi et al. 2010c), omits constants in Theorems 1 and 2. This module keeps every constant. The bounds of AERR
+and of exponentiated gradient follow by the argument of Cesa-Bianchi et al. (2010c) with the second moments of the
+estimates. Hazan and Koren (2012) have a bound of the order of `attribute_exponentiated_regret` for their algorithm
+AELR, exponentiated gradient with clipped gradients.
 """
 
 import math
@@ -48,7 +49,9 @@ def aer_regret(
     n_rounds: Annotated[int, Ge(2), Horizon()], x_bound: PositiveFloat = 1.0, y_bound: PositiveFloat = 1.0,
     x_norm: PositiveFloat | None = None,
 ) -> Bound:  # fmt: skip
-    """Bound on the expected regret of `learners.aer` and on the risk of its mean hypothesis (paper C, Theorem 2).
+    """Bound on the expected regret of `learners.aer` and on the risk of its mean hypothesis.
+
+    The bound is Theorem 2 of Cesa-Bianchi et al. (2010c).
 
     The bound uses G = 8 (B x_bound + y_bound)^2 d x_norm^2 / k. The lambda of Theorem 2 is not optimal for the
     constants of this bound; `Bound.at_rounds` takes any `regularizer`. (For one round that lambda is 0: erratum E45.)
@@ -166,7 +169,9 @@ def attribute_exponentiated_regret(
 def baseline_risk(
     dimension: Count, n_attributes: EvenCount, radius: PositiveFloat, n_examples: Count, delta: OpenUnitFloat
 ) -> Bound:
-    """Bound on the Baseline's excess risk over the best predictor, with probability 1 - delta (paper C, Theorem 1).
+    """Bound on the Baseline's excess risk over the best predictor, with probability 1 - delta.
+
+    The bound is Theorem 1 of Cesa-Bianchi et al. (2010c).
 
     The bound holds for |x_i| <= 1, |y| <= 1 and the exact minimiser w. It has the order B (B + 1) where the theorem has
     B^2, which is too small for B < 1 (erratum E40), and uses the paper's Lemma 3, corrected for k > 2 (E20).
@@ -203,7 +208,9 @@ def baseline_risk(
 def hidden_attribute_examples(
     dimension: Count, n_attributes: Count, eps: Annotated[float, Interval(gt=0, lt=1 / 16)]
 ) -> float:
-    """Minimum mean number of examples for an excess risk of eps with k attributes of each example (paper C, Theorem 3).
+    """Minimum mean number of examples for an excess risk of eps with k attributes of each example.
+
+    The bound is Theorem 3 of Cesa-Bianchi et al. (2010c).
 
     In `environments.HiddenAttribute` every learner needs at least (1/2) floor(d / (96 k eps)) examples on average. The
     number bounds a mean, so it is not rounded. It is 0, and the theorem says nothing, if d < 96 k eps (erratum E60).

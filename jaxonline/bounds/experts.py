@@ -73,8 +73,8 @@ def weighted_majority(n_experts: Count, beta: OpenUnitFloat, best_mistakes: NonN
 def exponential_weights(n_experts: CountFrom2, n_rounds: Rounds, eta: PositiveFloat | None = None) -> Bound:
     """Regret bound of `Hedge` and `DrawnExpert` with exponential weights: ln K / eta + eta T / 8.
 
-    For the best learning rate eta = sqrt(8 ln K / T) the bound is sqrt(T ln K / 2). The lecture (paper E) omits the
-    root in this eta (erratum E18). The bound also holds for the weighted mean of experts under convex losses.
+    For the best learning rate eta = sqrt(8 ln K / T) the bound is sqrt(T ln K / 2). Park's lecture omits
+    the root in this eta (erratum E18). The bound also holds for the weighted mean of experts under convex losses.
     Source: Cesa-Bianchi and Lugosi (2006), Theorem 2.2.
 
     Args:

@@ -30,10 +30,10 @@ def curve_of_descent(
 ) -> np.ndarray:
     """Regret bound after each of `rounds`: prescribed step, constant `step_size`, or decreasing steps eta / sqrt(t).
 
-    For constant steps it is radius^2/(2 step) + step G t/2 (paper B, Lemma 3). For eta / sqrt(t) it is (diameter^2 /
-    (2 eta) + eta G) sqrt(t): Zinkevich (2003), Theorem 1, has the bound D^2/(2 step_t) + G/2 sum of steps, and the sum
-    of 1/sqrt(s) is at most 2 sqrt(t). If the diameter is infinite, there is no bound for decreasing steps, and the
-    value is inf. In an environment that reacts, `noise_cost` times sqrt(t) is added.
+    For constant steps it is radius^2/(2 step) + step G t/2 (Cesa-Bianchi et al. 2010b, Lemma 3). For eta / sqrt(t) it
+    is (diameter^2 / (2 eta) + eta G) sqrt(t): Zinkevich (2003), Theorem 1, has the bound D^2/(2 step_t) + G/2 sum of
+    steps, and the sum of 1/sqrt(s) is at most 2 sqrt(t). If the diameter is infinite, there is no bound for decreasing
+    steps, and the value is inf. In an environment that reacts, `noise_cost` times sqrt(t) is added.
     """
     t, noise_cost = np.asarray(rounds, float), bound.parameters.get("noise_cost", 0.0)
     if step_size is not None and eta is not None:
@@ -57,8 +57,8 @@ def gradient_descent(
 ) -> Bound:
     """Regret bound of projected gradient descent with E|g|^2 <= G: radius sqrt(G T), with step size radius / sqrt(G T).
 
-    The bound holds for convex losses and any comparator in the ball: Zinkevich (2003); paper A, Theorem 4; paper B,
-    Lemma 3. Its parameters are the step size, G, the radius and the diameter.
+    The bound holds for convex losses and any comparator in the ball: Zinkevich (2003); Cesa-Bianchi et al. (2010a),
+    Theorem 4; Cesa-Bianchi et al. (2010b), Lemma 3. Its parameters are the step size, G, the radius and the diameter.
 
     Args:
         radius: radius of the ball of hypotheses and comparators, whose centre is the first hypothesis; for another set,
@@ -85,8 +85,8 @@ def gradient_descent(
 # ---------------------------------------------------------------------------------------------------------------------
 # Regret bounds of gradient descent for linear predictors and the squared loss, on clean or noisy data.
 #
-# `two_copies` and `known_covariance` are the corrected Theorems 1 and 2 of paper B. They assume an oblivious
-# environment; `in_any_environment` is the bound for other environments (erratum E37).
+# `two_copies` and `known_covariance` are the corrected Theorems 1 and 2 of Cesa-Bianchi et al. (2010b). They assume an
+# oblivious environment; `in_any_environment` is the bound for other environments (erratum E37).
 
 
 @theorem(ANY, "zinkevich2003online", prescribed_rate=True)
@@ -107,7 +107,7 @@ def full_information(radius: PositiveFloat, x_bound: PositiveFloat, y_bound: Pos
 def two_copies(radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveFloat, n_rounds: Rounds) -> Bound:
     """Regret bound of gradient descent on two noisy copies per round: B_w sqrt(G T), with step size B_w / sqrt(G T).
 
-    The bound is Theorem 1 of paper B, corrected, with G = 4 (B_w B + B_y)^2 B^2 (erratum E10).
+    The bound is Theorem 1 of Cesa-Bianchi et al. (2010b), corrected, with G = 4 (B_w B + B_y)^2 B^2 (erratum E10).
 
     Args:
         radius: B_w, radius of the ball of hypotheses and comparators.
@@ -127,9 +127,9 @@ def two_copies(radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveF
 def known_covariance(radius: PositiveFloat, x_bound: PositiveFloat, y_bound: PositiveFloat, n_rounds: Rounds) -> Bound:
     """Regret bound for one noisy copy and the covariance of its noise: B_w sqrt(G T), with step size B_w / sqrt(G T).
 
-    The bound corrects Theorem 2 of paper B, for the gradient 2 (<w, x~> - y~) x~ - 2 Sigma w (erratum E11). It has the
-    constant G = 4 (B_w B + B_y)^2 B^2 of `two_copies`, but with the fourth moment of the copies, and it holds for every
-    covariance Sigma. The paper's G is larger. `claims.noise` has the proof.
+    The bound corrects Theorem 2 of Cesa-Bianchi et al. (2010b), for the gradient 2 (<w, x~> - y~) x~ - 2 Sigma w
+    (erratum E11). It has the constant G = 4 (B_w B + B_y)^2 B^2 of `two_copies`, but with the fourth moment of the
+    copies, and it holds for every covariance Sigma. The paper's G is larger. `claims.noise` has the proof.
 
     Args:
         radius: B_w, radius of the ball of hypotheses and comparators.

@@ -29,7 +29,7 @@ from jaxonline.parameters.types import (
 
 
 class MomentBounds(NamedTuple):
-    """Constants of paper B's theorems for a data set and its noise; each constant holds for all rows.
+    """Constants of the theorems of Cesa-Bianchi et al. (2010b) for a data set and its noise; they hold for all rows.
 
     Attributes:
         x_second: B with E|x~|^2 <= B^2.
@@ -51,7 +51,9 @@ def moment_bounds(
     X: Float[ArrayLike, "n d"], y: Float[ArrayLike, "n"], noise: Noise | None = None,
     label_noise: Noise | FlippedLabels | None = None,
 ) -> MomentBounds:  # fmt: skip
-    """Exact constants of paper B's theorems for a data set with `Noise` F z, where z has independent symmetric entries.
+    """Exact constants of the theorems of Cesa-Bianchi et al. (2010b) for a data set with `Noise`.
+
+        The noise is F z, where z has independent symmetric entries.
 
     The moments for the noise n are E|x + n|^4 = |x|^4 + 4 x'Sx + 2 |x|^2 tr S + E|n|^4, E|n|^4 = (tr S)^2 + 2 tr S^2 +
     (kurtosis - 3) sum M_kk^2, with S = F F' and M = F' F; E <x + n, x + n'>^2 = |x|^4 + 2 x'Sx + tr S^2.
@@ -99,9 +101,9 @@ def _label_second_moments(y: Float[np.ndarray, "n"], noise: Noise | FlippedLabel
 # ---------------------------------------------------------------------------------------------------------------------
 # Regret bounds that hold with high probability, for gradient descent on bounded unbiased estimates.
 #
-# Paper B mentions such bounds without a proof (section 2: "under suitable conditions, using Azuma's inequality"). The
-# condition is that all estimates are bounded. `largest_copies` and `largest_estimate` compute this bound for bounded
-# noise, and for copies of Gaussian noise that are bounded with high probability.
+# Cesa-Bianchi et al. (2010b) mention such bounds without a proof (section 2: "under suitable conditions, using Azuma's
+# inequality"). The condition is that all estimates are bounded. `largest_copies` and `largest_estimate` compute this
+# bound for bounded noise, and for copies of Gaussian noise that are bounded with high probability.
 
 
 @validate_arguments
@@ -144,8 +146,8 @@ def with_high_probability(bound: Bound, estimate_bound: PositiveFloat, n_rounds:
     5. Bernstein, as E h^2 <= V = (D + eta b / 2)^2 G: S <= sqrt(2 V T ln(1/delta)) + c ln(1/delta) / 3.
 
     The result has the smaller deviation of 4 and 5. There is no b for estimates with unbounded noise, such as Gaussian
-    noise; see `largest_copies`. For Algorithm 1 of paper A with bounded copies, b is the largest |g~| |Psi~| over all
-    numbers of copies, if it is finite.
+    noise; see `largest_copies`. For Algorithm 1 of Cesa-Bianchi et al. (2010a) with bounded copies, b is the largest
+    |g~| |Psi~| over all numbers of copies, if it is finite.
 
     Args:
         bound: bound on the expected regret for noisy estimates in an oblivious environment, such as

@@ -170,8 +170,9 @@ class Bound(NDArrayOperatorsMixin):
     def in_any_environment(self) -> "Bound":
         """Return the bound on the regret in hindsight if the environment may react to the moves.
 
-        For gradient descent the bound is twice as large. It corrects paper A, Theorem 1 (erratum E21), and paper B,
-        Theorem 1 and the bound with the corrected G of Theorem 2 (E37), whose proofs fix the comparator u.
+        For gradient descent the bound is twice as large. It corrects Cesa-Bianchi et al. (2010a), Theorem 1 (erratum
+        E21), and Cesa-Bianchi et al. (2010b), Theorem 1 and the bound with the corrected G of Theorem 2 (E37), whose
+        proofs fix the comparator u.
 
         Proof: let g~ be the estimates of the gradients g, and w_1 the first hypothesis. The sum of <g, w_t - u> is that
         of <g~, w_t - u> plus that of <g - g~, w_t - u>. The first sum satisfies the theorem for every u, also one that

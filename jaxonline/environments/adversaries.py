@@ -1,6 +1,7 @@
 """Adversaries: a pair of games that one noisy copy does not distinguish, and noise that depends on the learner.
 
-Source: paper A, section 2 (an adversary may choose the noise in every call), Theorems 3 and 5, appendices E and F.
+Source: Cesa-Bianchi et al. (2010a), section 2 (an adversary may choose the noise in every call), Theorems 3 and 5,
+appendices E and F.
 """
 
 from collections.abc import Callable
@@ -53,15 +54,17 @@ class IndistinguishablePair(NamedTuple):
 def indistinguishable_pair(
     direction: Vector = (1.0,), *, loss: Annotated[Any, Component("loss")] = SQUARED, reveal_covariance: bool = False
 ) -> IndistinguishablePair:
-    """Return two games that no learner can distinguish with one noisy copy a round (paper A, proof of Theorem 3).
+    """Return two games that no learner can distinguish with one noisy copy a round.
+
+    The games are those of the proof of Theorem 3 of Cesa-Bianchi et al. (2010a).
 
     All labels are 1. In both games the moves of a learner with one copy a round have the same distribution. But the
     best linear predictors of the two games differ: they are e/5 and e for the squared loss. So the regret in one of the
     two games is linear in T (`unavoidable_regret`). Learners that take two copies or know the covariance can
     distinguish the games. A predictor with the value 1 at 3e, -e and e, which kernels or an intercept allow, has no
-    loss in either game. Theorem 5 of paper A generalises this pair of games. In the first game of Theorem 5 the
-    instances have any distribution, without noise. In its second game every instance is the mean of this distribution,
-    and the noisy copies have this distribution.
+    loss in either game. Theorem 5 of Cesa-Bianchi et al. (2010a) generalises this pair of games. In the first game of
+    Theorem 5 the instances have any distribution, without noise. In its second game every instance is the mean of this
+    distribution, and the noisy copies have this distribution.
 
     Args:
         direction: e, a vector [d] of length 1; d is the dimension of the instances. Raises a ValueError if the length
@@ -107,7 +110,7 @@ def unavoidable_regret(
     learner's hypotheses must be in this ball, too, unless the loss is squared and radius >= 1. For the squared loss F1
     = 5 (w - 1/5)^2 and, with radius >= 1, F2 = (w - 1)^2: the minimum is (1 - 1/sqrt(5))^2 = 0.3056, at w = 1/sqrt(5).
     The minimum is 0 if both games have the same best predictor, for example if radius <= 1/5. The proof of Theorem 3 in
-    paper A assumes a "large enough" ball and leaves the constant open.
+    Cesa-Bianchi et al. (2010a) assume a "large enough" ball and leave the constant open.
 
     Args:
         radius: radius of the comparator's ball |w| <= radius.

@@ -48,9 +48,9 @@ def _sign(y_hat: Float[Array, ""], name: str) -> Float[Array, ""]:
 class OppositeLabels(_OneInstance):
     """Adversarial labels of the opposite sign of the prediction: -`size` times its sign, for a constant instance.
 
-    Gradient descent on noisy copies then has a regret above the theorems of papers A and B, whose proofs fix the best
-    predictor beforehand (erratum E21): the signs of the predictions depend on the noise, and so does the best predictor
-    in hindsight.
+    Gradient descent on noisy copies then has a regret above the theorems of Cesa-Bianchi et al. (2010a, b), whose
+    proofs fix the best predictor beforehand (erratum E21): the signs of the predictions depend on the noise, and so
+    does the best predictor in hindsight.
 
     Args:
         x: the instance [d].

@@ -154,7 +154,7 @@ class SeparableData(ScalarOutcome):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Lower bounds with partially observed attributes: paper C (ICML 2010), Theorems 3 and 4, appendices A.3 and A.4.
+# Lower bounds with partially observed attributes: Cesa-Bianchi et al. (2010c), Theorems 3 and 4 (A.3, A.4).
 
 
 class HiddenAttributeState(NamedTuple):
@@ -166,7 +166,7 @@ class HiddenAttributeState(NamedTuple):
 @cites("cesabianchi2010efficient")
 @struct
 class HiddenAttribute(ScalarOutcome):
-    """Uniform x in {-1, +1}^d whose label is one attribute x_j with noise (paper C, Theorem 3).
+    """Uniform x in {-1, +1}^d whose label is one attribute x_j with noise (Cesa-Bianchi et al. 2010c, Theorem 3).
 
     The label is x_j with probability 1/2 + sqrt(eps), else -x_j; each run draws the index j. The best linear predictor
     is 2 sqrt(eps) e_j, with risk 1 - 4 eps; a predictor w has the excess risk |w - 2 sqrt(eps) e_j|^2.
@@ -174,7 +174,8 @@ class HiddenAttribute(ScalarOutcome):
 
     Args:
         dimension: the number d of attributes.
-        eps: sets the probability 1/2 + sqrt(eps) that the label is x_j; Theorem 3 of paper C assumes eps < 1/16.
+        eps: sets the probability 1/2 + sqrt(eps) that the label is x_j; Theorem 3 of Cesa-Bianchi et al. (2010c)
+            assumes eps < 1/16.
 
     Example:
         >>> import jax, jax.numpy as jnp, jaxonline as jo
@@ -223,7 +224,9 @@ class HiddenAttribute(ScalarOutcome):
 
 @cites("cesabianchi2010efficient")
 def three_bits() -> DataStream:
-    """Uniform x in {-1, +1}^3 with the mean of its entries as label, drawn anew in each round (paper C, Theorem 4).
+    """Uniform x in {-1, +1}^3 with the mean of its entries as label, drawn anew in each round.
+
+    Source: Cesa-Bianchi et al. (2010c), Theorem 4.
 
     The predictor w = (1/3, 1/3, 1/3) has no error, and two attributes of each example suffice to learn w. But a
     prediction from two attributes has an expected squared error of at least 1/9, even if the distribution is known.

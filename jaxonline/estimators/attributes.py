@@ -110,16 +110,17 @@ class AttributeIndices(NamedTuple):
 @cites("cesabianchi2010efficient", arguments={"law=l2": ("hazan2012linear",)})
 @struct
 class AttributeGradient:
-    """Unbiased gradient 2 (y^ - y) v of the squared loss from k attributes of x (AER: paper C, Algorithm 2).
+    """Unbiased gradient 2 (y^ - y) v of the squared loss from k attributes of x (AER, AERR).
 
     The vector v estimates x: it is d / a times the sum of x_j e_j over a uniform subset of a indices j. The number y^
-    estimates <w, x>: it is the mean of b terms with random indices i. Paper C has a = b = k/2. With "l1" (AER), i has
-    the probability |w_i| / |w|_1 and the term sgn(w_i) |w|_1 x_i. With "l2" (Hazan and Koren's AERR, for a bounded l2
-    norm), i has the probability w_i^2 / |w|^2 and the term (|w|^2 / w_i) x_i. If w = 0, the estimate y^ is 0.
+    estimates <w, x>: it is the mean of b terms with random indices i. Cesa-Bianchi et al. (2010c) have a = b = k/2.
+    With "l1" (AER), i has the probability |w_i| / |w|_1 and the term sgn(w_i) |w|_1 x_i. With "l2" (Hazan and Koren's
+    AERR, for a bounded l2 norm), i has the probability w_i^2 / |w|^2 and the term (|w|^2 / w_i) x_i. If w = 0, the
+    estimate y^ is 0.
 
     Args:
         n_attributes: number k = a + b of observed attributes; in a call a <= d (otherwise a ValueError).
-        law: distribution of the indices i for y^. (Erratum E14: paper C prints x_j for x_i in y^.)
+        law: distribution of the indices i for y^. (Erratum E14: Cesa-Bianchi et al. 2010c print x_j for x_i in y^.)
         n_for_prediction: b, below k; by default half of k, which must then be even. Hazan and Koren use b = 1.
 
     Example:
@@ -227,7 +228,8 @@ def _gradients(
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Unbiased estimates of x x' and x from a few attributes, independent of the hypothesis (paper C's Baseline).
+# Unbiased estimates of x x' and x from a few attributes, independent of the hypothesis (the Baseline of
+# Cesa-Bianchi et al. 2010c).
 #
 # Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Efficient learning with partially observed attributes" (ICML 2010),
 # Algorithm 1, with errata E15 and E16.
@@ -243,7 +245,7 @@ class PairMoments(NamedTuple):
 @cites("cesabianchi2010efficient")
 @struct
 class AttributePairs:
-    """Unbiased estimates of x x' and x from k attributes (paper C, Algorithm 1).
+    """Unbiased estimates of x x' and x from k attributes (Cesa-Bianchi et al. 2010c, Algorithm 1).
 
     The estimator draws k/2 pairs (i, j), a uniform subset of [d] x [d]. Each pair adds (d/k) x_i to v_i, (d/k) x_j to
     v_j, and (d^2/k) x_i x_j to both A_ij and A_ji.
@@ -300,7 +302,7 @@ def _all_moments(pairs: AttributePairs, x: Float[Array, "d"], indices: Int[Array
 
 
 def pair_loss(w: Float[Array, "d"], moments: PairMoments, y: ArrayLike) -> Float[Array, ""]:
-    """Return w'Aw - 2 y w'v + y^2, the estimate of (<w, x> - y)^2 that paper C's Baseline minimises (erratum E15).
+    """Return w'Aw - 2 y w'v + y^2, the estimate of (<w, x> - y)^2 that the Baseline minimises (erratum E15).
 
     Example:
         >>> import jax.numpy as jnp
@@ -313,6 +315,6 @@ def pair_loss(w: Float[Array, "d"], moments: PairMoments, y: ArrayLike) -> Float
 
 
 def project_psd(A: Float[Array, "d d"]) -> Float[Array, "d d"]:
-    """Project a symmetric matrix onto the positive semi-definite matrices (erratum E16 of paper C)."""
+    """Project a symmetric matrix onto the positive semi-definite matrices (erratum E16)."""
     values, vectors = jnp.linalg.eigh(A)
     return (vectors * jnp.maximum(values, 0.0)[None, :]) @ vectors.T

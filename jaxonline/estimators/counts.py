@@ -180,10 +180,10 @@ def has_known_values(law: CountDistribution) -> bool:
 # ---------------------------------------------------------------------------------------------------------------------
 # Distributions of the random number N of copies that a series estimator requests.
 #
-# Paper A uses the geometric distribution; `minimum_variance` and `cost_aware` return optimal distributions for a given
-# series, and `polynomial_counts` has a distribution with a polynomial tail. Own distributions need `sample` and
-# `log_pmf` (`CountDistribution`). Sampling inverts P(N >= n) at a uniform number made of three draws, so
-# events of probability down to about 2^-69 (float32) or 2^-156 (float64) have the right frequency. A single uniform
+# Cesa-Bianchi et al. (2010a) use the geometric distribution; `minimum_variance` and `cost_aware` return optimal
+# distributions for a given series, and `polynomial_counts` has a distribution with a polynomial tail. Own distributions
+# need `sample` and `log_pmf` (`CountDistribution`). Sampling inverts P(N >= n) at a uniform number made of three draws,
+# so events of probability down to about 2^-69 (float32) or 2^-156 (float64) have the right frequency. A single uniform
 # float32 number would limit `Geometric(4.0)` to N <= 11.
 
 

@@ -52,11 +52,13 @@ from jaxonline.parameters.types import Count, NonNegativeFloat, exp, host_float
 @cites("cesabianchi2010online")
 @struct
 class DotProductFeatureMap(FeatureMap):
-    """Map_Estimate of a dot-product kernel: Psi~ = sqrt(beta_N) / P(N) x~(1) (x) ... (x) x~(N) (paper A, Subroutine 2).
+    """Map_Estimate of a dot-product kernel: Psi~ = sqrt(beta_N) / P(N) x~(1) (x) ... (x) x~(N).
+
+    Source: Cesa-Bianchi et al. (2010a), Subroutine 2.
 
     Args:
         kernel: dot-product kernel (`jaxonline.kernels`).
-        law: distribution of the number N of copies; `Geometric(p)` in paper A.
+        law: distribution of the number N of copies; `Geometric(p)` in Cesa-Bianchi et al. (2010a).
 
     Example:
         >>> import jax, jax.numpy as jnp, jaxonline as jo
@@ -129,10 +131,12 @@ class DotProductFeatureMap(FeatureMap):
 
     @validate_arguments
     def second_moment(self, copy_moment: NonNegativeFloat) -> float:
-        """Return the exact E |Psi~|^2 = sum beta_n (E |x~|^2)^n / P(N = n); paper A, Lemma 3: p/(p-1) Q(p E |x~|^2).
+        """Return the exact E |Psi~|^2 = sum beta_n (E |x~|^2)^n / P(N = n).
 
-        The value is paper A's B_Psi if `copy_moment` is a bound on E |x~|^2. Raises a ValueError if the series
-        diverges.
+        Cesa-Bianchi et al. (2010a), Lemma 3, have p/(p-1) Q(p E |x~|^2).
+
+        The value is B_Psi of Cesa-Bianchi et al. (2010a) if `copy_moment` is a bound on E |x~|^2. Raises a ValueError
+        if the series diverges.
         """
         moment = host_float("copy_moment", copy_moment)
 
@@ -150,16 +154,18 @@ class DotProductFeatureMap(FeatureMap):
 @cites("cesabianchi2010online")
 @struct
 class GaussianFeatureMap(PairedFeatureMap):
-    """Map_Estimate of the Gaussian kernel exp(-|x - x'|^2 / width^2) (paper A, Subroutine 5, corrected by erratum E6).
+    """Map_Estimate of the Gaussian kernel exp(-|x - x'|^2 / width^2).
 
-    Component n of Psi(x) is e^(-|x|^2/width^2) times sqrt((2/width^2)^n / n!) x (x) ... (x) x; paper A prints this
-    component without the square root (erratum E6). N1 pairs of copies estimate the factor e^(-|x|^2/width^2) through
-    powers of <x, x>, and N2 copies estimate the other factor.
+    Source: Cesa-Bianchi et al. (2010a), Subroutine 5, corrected by erratum E6.
+
+    Component n of Psi(x) is e^(-|x|^2/width^2) times sqrt((2/width^2)^n / n!) x (x) ... (x) x; Cesa-Bianchi et al.
+    (2010a) print this component without the square root (erratum E6). N1 pairs of copies estimate the factor
+    e^(-|x|^2/width^2) through powers of <x, x>, and N2 copies estimate the other factor.
 
     Args:
         kernel: Gaussian kernel.
-        law: distribution of N2; `Geometric(p)` in paper A.
-        pair_law: distribution of N1; equal to `law` when None, as in paper A.
+        law: distribution of N2; `Geometric(p)` in Cesa-Bianchi et al. (2010a).
+        pair_law: distribution of N1; equal to `law` when None, as in Cesa-Bianchi et al. (2010a).
 
     Example:
         >>> import jax, jax.numpy as jnp, jaxonline as jo
@@ -245,10 +251,10 @@ class GaussianFeatureMap(PairedFeatureMap):
     def second_moment(self, copy_moment: NonNegativeFloat, pair_moment: NonNegativeFloat | None = None) -> float:
         """Return the exact E |Psi~|^2 for M = `copy_moment` = E |x~|^2, F = `pair_moment` = E <x~, x~'>^2 (or M^2).
 
-        The second moment is a series in F times a series in M. For paper A's geometric distribution it is (p/(p-1))^2
-        I_0(2 sqrt(p F) / width^2) exp(2 p M / width^2). If M is a bound and F is None, the value is the corrected
-        B_Psi. (Erratum E7: the bound printed in paper A, Lemma 5, (p/(p-1))^2 exp((sqrt(p) M + 2 p sqrt(M)) / width^2),
-        is violated by the map without the square root.)
+        The second moment is a series in F times a series in M. For the geometric distribution of Cesa-Bianchi et al.
+        (2010a) it is (p/(p-1))^2 I_0(2 sqrt(p F) / width^2) exp(2 p M / width^2). If M is a bound and F is None, the
+        value is the corrected B_Psi. (Erratum E7: the bound printed in Cesa-Bianchi et al. 2010a, Lemma 5, (p/(p-1))^2
+        exp((sqrt(p) M + 2 p sqrt(M)) / width^2), is violated by the map without the square root.)
         """
         moment = host_float("copy_moment", copy_moment)
         pairs = moment**2 if pair_moment is None else host_float("pair_moment", pair_moment)

@@ -4,8 +4,8 @@ The gradient of the loss at w is g Psi(x), with g = y l'(y <w, Psi(x)>) for clas
 - y) for regression losses. The estimate g~ is a `SeriesEstimator` whose factors are y <w, Psi~_j> or <w, Psi~_j> - y,
 with independent estimates Psi~_j of Psi(x).
 
-Labels may be noisy, with E y~ = y. (The labels of paper A are clean; it announces an extension to noisy labels, see
-erratum E22.)
+Labels may be noisy, with E y~ = y. (The labels of Cesa-Bianchi et al. 2010a are clean; they announce an extension to
+noisy labels, see erratum E22.)
 
 * In regression each factor needs a new label. A common label y~ of all factors would bias g~: its mean would be that of
   l'(<w, Psi(x)> - y~).
@@ -84,7 +84,7 @@ class GradientLength:
 
         Args:
             loss: a `SeriesLoss` (`jaxonline.losses`; otherwise a TypeError).
-            law: a distribution (`Geometric` in paper A), `minimum_variance` or `cost_aware`.
+            law: a distribution (`Geometric` in Cesa-Bianchi et al. 2010a), `minimum_variance` or `cost_aware`.
             second_moment: E X^2 of one factor X, or a bound on it (`jaxonline.bounds.factor_moment`). The bound is B_w
                 B_Psi for classification and (sqrt(B_w B_Psi) + B_y)^2 for regression, where |w|^2 <= B_w, E |Psi~|^2 <=
                 B_Psi and E y~^2 <= B_y^2. If `second_moment` is too small, the variance increases, and g~ is biased if

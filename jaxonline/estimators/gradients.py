@@ -1,4 +1,6 @@
-"""Estimators of the gradient of a linear predictor's loss, which is 2 (<w, x> - y) x for the squared loss (paper B).
+"""Estimators of the gradient of a linear predictor's loss, which is 2 (<w, x> - y) x for the squared loss.
+
+Source: Cesa-Bianchi et al. (2010b).
 
 An estimator is called as `estimator(key, w, oracle)` and queries the oracle. A `PlugInEstimator` treats an estimated
 instance as the true one and computes l'(<w, x>) x, for every loss and also in an RKHS
@@ -93,7 +95,9 @@ class FullGradient:
 @cites("cesabianchi2010learning")
 @struct
 class TwoCopies:
-    """Unbiased gradient of the squared loss from two independent noisy copies: 2 (<w, x~> - y~) x~' (paper B, Lemma 1).
+    """Unbiased gradient of the squared loss from two independent noisy copies: 2 (<w, x~> - y~) x~'.
+
+    Source: Cesa-Bianchi et al. (2010b), Lemma 1.
 
     Example:
         >>> import jax, jax.numpy as jnp, jaxonline as jo
@@ -117,7 +121,8 @@ class PairsOfCopies:
     """Unbiased gradient of the squared loss: mean of the two-copy estimates of all ordered pairs of n noisy copies.
 
     The estimate is the mean of 2 (<w, x~_i> - y~) x~_j over i != j, for one noisy label y~. It costs n queries and has
-    a smaller variance than one pair (`TwoCopies`). Paper B has one pair; the mean over all pairs is a U-statistic.
+    a smaller variance than one pair (`TwoCopies`). Cesa-Bianchi et al. (2010b) have one pair; the mean over all pairs
+    is a U-statistic.
 
     Args:
         n_copies: number n of copies in each round, at least 2.
@@ -147,7 +152,9 @@ class PairsOfCopies:
 @cites("cesabianchi2010learning")
 @struct
 class KnownCovariance:
-    """Unbiased gradient of the squared loss from one noisy copy and the covariance of its noise (paper B, Lemma 2).
+    """Unbiased gradient of the squared loss from one noisy copy and the covariance of its noise.
+
+    Source: Cesa-Bianchi et al. (2010b), Lemma 2.
 
     The estimate is 2 (<w, x~> - y~) x~ - 2 Sigma w. (The paper prints - Sigma w, which has the bias Sigma w: erratum
     E11 in `benchmarks.papers.claims.notes`.)
@@ -172,7 +179,7 @@ class KnownCovariance:
 class NaiveCopy:
     """Biased gradient that treats one noisy copy as the true instance: bias 2 Sigma w for the squared loss.
 
-    Papers A and B discuss this mistake.
+    Cesa-Bianchi et al. (2010a, b) discuss this mistake.
 
     Args:
         loss: loss of the prediction, from `jaxonline.losses` or any class with value and gradient.

@@ -110,7 +110,7 @@ def support_mask(law: CountDistribution, n_terms: int) -> np.ndarray:
 # Estimates Psi~ of feature vectors: storage, inner products, and the interface of their estimators.
 #
 # Weights are stored as logarithms and spread over the factors of a product, so that large n do not overflow. The
-# estimators, and the reference to paper A, are in `jaxonline.estimators.feature_maps`.
+# estimators, and the reference to Cesa-Bianchi et al. (2010a), are in `jaxonline.estimators.feature_maps`.
 
 
 Counts = Any
@@ -147,7 +147,9 @@ class NoisyFeature:
 
 
 def prod(psi: NoisyFeature, psi2: NoisyFeature) -> Float[Array, ""]:
-    """Return the inner product Prod(Psi~, Psi~') of two estimates (paper A, Subroutines 3, 6); 0 if the levels differ.
+    """Return the inner product Prod(Psi~, Psi~') of two estimates; 0 if the levels differ.
+
+        Source: Cesa-Bianchi et al. (2010a), Subroutines 3 and 6.
 
     Example:
         >>> import jax.numpy as jnp
@@ -180,9 +182,9 @@ class PairProduct(NamedTuple):
 class FeatureMap(abc.ABC):
     """Unbiased estimator of a feature map Psi(x), from a random number of noisy copies of x.
 
-    `estimate` is Map_Estimate of paper A; learners with an oracle use its steps `sample_counts`, `queries` and
-    `assemble`. The abstract methods from `term` to `bias` describe the distribution of the estimate exactly, in float64
-    on the host.
+    `estimate` is Map_Estimate of Cesa-Bianchi et al. (2010a); learners with an oracle use its steps `sample_counts`,
+    `queries` and `assemble`. The abstract methods from `term` to `bias` describe the distribution of the estimate
+    exactly, in float64 on the host.
     """
 
     @abc.abstractmethod
@@ -278,7 +280,7 @@ class FeatureMap(abc.ABC):
         return prod(psi, psi2)
 
     def prod_clean(self, psi: NoisyFeature, x: Float[ArrayLike, "d"]) -> Float[Array, ""]:
-        """Return the inner product Prod(Psi~, x') of an estimate and the exact Psi(x') (paper A, Subroutines 4, 7)."""
+        """Return the inner product Prod(Psi~, x') of an estimate and the exact Psi(x') (Subroutines 4 and 7)."""
         inner = psi.copies @ jnp.asarray(x, psi.copies.dtype)
         log_level = self.log_level(psi.level, x).astype(psi.log_weight.dtype)
         return psi.sign * scaled_product(inner, psi.level, psi.log_weight + log_level)

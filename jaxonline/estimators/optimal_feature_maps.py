@@ -23,8 +23,8 @@ from jaxonline.parameters.types import PositiveFloat, host_float
 #
 # If level n contributes a_n^2 / P(n) to the second moment, the best P(n) is proportional to a_n by Cauchy-Schwarz, as
 # for series (`jaxonline.estimators.counts`). For a dot-product kernel a_n^2 = beta_n M^n with M = E|x~|^2. For the
-# Gaussian kernel the second moment is a series in M (levels) times a series in F = E <x~, x~'>^2 (pairs). Paper A (COLT
-# 2010) always uses P(N = n) = (p-1)/p^(n+1).
+# Gaussian kernel the second moment is a series in M (levels) times a series in F = E <x~, x~'>^2 (pairs). Cesa-Bianchi
+# et al. (2010a) always use P(N = n) = (p-1)/p^(n+1).
 
 
 _INITIAL_TERMS, _MAX_TERMS = 256, 4096

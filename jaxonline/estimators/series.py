@@ -46,7 +46,8 @@ from jaxonline.parameters.types import (
 # ... (X_N - c). Term n is estimated with probability p_n and weight 1/p_n, so E theta = f(E X).
 #
 # Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with kernels" (COLT 2010), Lemma 1 and
-# section 3.2. Distributions other than the geometric one, and the constant outside the draw, are not in paper A.
+# section 3.2. Distributions other than the geometric one, and the constant outside the draw, are not in Cesa-Bianchi et
+# al. (2010a).
 #
 # `second_moment` always means E (X - c)^2 = Var X + (E X - c)^2, the second moment of one factor. The exact mean,
 # second moment and number of queries are in `jaxonline.estimators.series`.
@@ -325,8 +326,8 @@ def exact_second_moment(
 ) -> float:
     """Return E theta^2 = sum gamma_n^2 (E (X - c)^2)^n / p_n, plus the constant's terms, which need `mean` = E X.
 
-    For `Geometric(p)` this is the exact form of paper A, Lemma 1, p/(p-1) sum gamma_n^2 p^n (E X^2)^n. Raises a
-    ValueError if E theta^2 is infinite (p E (X - c)^2 >= radius^2), or if `mean` is missing.
+    For `Geometric(p)` this is the exact form of Cesa-Bianchi et al. (2010a), Lemma 1, p/(p-1) sum gamma_n^2 p^n (E
+    X^2)^n. Raises a ValueError if E theta^2 is infinite (p E (X - c)^2 >= radius^2), or if `mean` is missing.
 
     Example:
         >>> from jaxonline.estimators import Geometric, SeriesEstimator
@@ -363,7 +364,7 @@ def expected_queries(estimator: SeriesEstimator) -> float:
 
 
 def lemma1_bound(loss: AnySeriesLoss, p: float, second_moment: float, centre: float = 0.0) -> float:
-    """Return the bound p/(p-1) l'_+(sqrt(p E (X - c)^2))^2 on the second moment (paper A, Lemma 1).
+    """Return the bound p/(p-1) l'_+(sqrt(p E (X - c)^2))^2 on the second moment (Cesa-Bianchi et al. 2010a, Lemma 1).
 
     Raises a ValueError if p <= 1 or p E (X - c)^2 >= radius^2.
 

@@ -224,8 +224,9 @@ def radial_surrogate(
         kernel: radial kernel with a mixing density (`RadialExponential`, `Cauchy`).
         covariance: covariance of the noise: a variance (number), variances [d] or a matrix [d, d] (otherwise a
             ValueError).
-        cut: upper limit of u, below 1 / (2 * largest eigenvalue) (otherwise a ValueError). Paper B's bound on R
-            requires half of this limit, c/d < 1/(4 sigma^2) (erratum E13: paper B prints c < d/(4 sigma)).
+        cut: upper limit of u, below 1 / (2 * largest eigenvalue) (otherwise a ValueError). The bound on R of
+            Cesa-Bianchi et al. (2010b) requires half of this limit, c/d < 1/(4 sigma^2) (erratum E13: Cesa-Bianchi et
+            al. 2010b print c < d/(4 sigma)).
         dimension: d; required if `covariance` is a number.
         n_nodes: number of Gaussian kernels.
 
@@ -267,10 +268,12 @@ def surrogate_error(
 
 @validate_arguments
 def lemma7_bound(variance: PositiveFloat, c: PositiveFloat, dimension: Count) -> float:
-    """Return the bound exp(2 sigma^2 c) on R^2 = k^(x, x) for `Cauchy(d)` cut at u = c/d (paper B, Lemma 7).
+    """Return the bound exp(2 sigma^2 c) on R^2 = k^(x, x) for `Cauchy(d)` cut at u = c/d.
 
-    Erratum E13: paper B prints exp(2 sigma c). Raises a ValueError if c >= d / (4 sigma^2), where the bound is not
-    proven.
+    The bound corrects Lemma 7 of Cesa-Bianchi et al. (2010b).
+
+    Erratum E13: Cesa-Bianchi et al. (2010b) print exp(2 sigma c). Raises a ValueError if c >= d / (4 sigma^2), where
+    the bound is not proven.
 
     Example:
         >>> from jaxonline.estimators.surrogates import lemma7_bound

@@ -165,13 +165,14 @@ class CopiesOracle(Oracle):
 
 @struct
 class NoisyCopies(Feedback):
-    """Noisy copies (papers A and B): the learner may request independent noisy copies of each instance.
+    """Noisy copies (Cesa-Bianchi et al. 2010a, b): the learner may request independent noisy copies of each instance.
 
     Args:
         noise: the distribution of the instance's noise (`jaxonline.noise`), with mean zero; it may depend on the round
             and the instance.
         label_noise: the distribution of the label's noise, or None for clean labels.
-        reveal_covariance: whether the learner observes the covariance of each round's noise (paper B, setting 2).
+        reveal_covariance: whether the learner observes the covariance of each round's noise (Cesa-Bianchi et al. 2010b,
+            setting 2).
 
     Raises:
         TypeError: a distribution lacks the method `sample` or `covariance_at`.
@@ -211,7 +212,7 @@ def _as_adversary(adversary: Any, name: str) -> NoiseAdversary:
 
 @struct
 class AdversarialCopies(Feedback):
-    """Noisy copies whose distribution an adversary changes every round and between calls (paper A).
+    """Noisy copies whose distribution an adversary changes every round and between calls (Cesa-Bianchi et al. 2010a).
 
     The adversary (`jaxonline.noise.NoiseAdversary`) knows all earlier rounds with the learner's predictions, and
     chooses the distribution of each copy of a round before the learner predicts. The covariance of this noise is never
@@ -332,7 +333,9 @@ class AttributesOracle(Oracle):
 
 @struct
 class Attributes(Feedback):
-    """Partially observed attributes (paper C): the learner chooses `budget` attributes of each instance and reads them.
+    """Partially observed attributes: the learner chooses `budget` attributes of each instance and reads them.
+
+    Source: Cesa-Bianchi et al. (2010c).
 
     Args:
         budget: the maximal number of attributes per round; a learner may ask for fewer, or for a random number.

@@ -57,8 +57,8 @@ AnyKernel = Annotated[Kernel, Convert(lambda kernel, name: require_kernel(name, 
 # Dot-product kernels k(x, x') = Q(<x, x'>), with the power series of Q.
 #
 # Q(<x, x'>) is a kernel since the Taylor coefficients beta_n of Q are not negative; estimators of the feature map use
-# these coefficients. Source: paper A, "Online learning of noisy data with kernels" (COLT 2010), section 2, with erratum
-# E5.
+# these coefficients. Source: Cesa-Bianchi et al. (2010a), "Online learning of noisy data with kernels" (COLT 2010),
+# section 2, with erratum E5.
 
 
 class DotProductKernel(Kernel):
@@ -216,8 +216,8 @@ class Binomial(DotProductKernel):
     """Binomial kernel (1 - <x, x'>)^-exponent on the open unit ball.
 
     The coefficients Gamma(n + exponent) / (Gamma(exponent) n!) of this kernel are positive. The coefficients of (1 +
-    <x, x'>)^-exponent, which paper A prints, alternate in sign (erratum E5). If |<x, x'>| >= 1, the kernel raises a
-    ValueError for known values and returns NaN for traced ones.
+    <x, x'>)^-exponent, which Cesa-Bianchi et al. (2010a) print, alternate in sign (erratum E5). If |<x, x'>| >= 1, the
+    kernel raises a ValueError for known values and returns NaN for traced ones.
 
     Args:
         exponent: the exponent alpha.

@@ -60,10 +60,10 @@ class ShiftInvariantKernel(Kernel):
 
 @struct
 class Gaussian(ShiftInvariantKernel):
-    """Gaussian kernel exp(-|x - x'|^2 / width^2), the convention of papers A and B.
+    """Gaussian kernel exp(-|x - x'|^2 / width^2), the convention of Cesa-Bianchi et al. (2010a, b).
 
-    Paper D writes exp(-|x - x'|^2 / (2 sigma^2)), which is `Gaussian.from_standard_deviation(sigma)`; its width is
-    sigma sqrt(2).
+    Rokhlin and Gurtovaya (2025) write exp(-|x - x'|^2 / (2 sigma^2)), which is
+    `Gaussian.from_standard_deviation(sigma)`; its width is sigma sqrt(2).
 
     Args:
         width: distance at which the kernel is 1/e.
@@ -102,7 +102,7 @@ class Gaussian(ShiftInvariantKernel):
 
 @struct
 class Laplacian(ShiftInvariantKernel):
-    """Laplacian kernel exp(-|x - x'|_1 / scale) in the l1 norm, the convention of paper D.
+    """Laplacian kernel exp(-|x - x'|_1 / scale) in the l1 norm, the convention of Rokhlin and Gurtovaya (2025).
 
     The kernel is a product over coordinates and not radial; exp(-r/s) in the l2 norm is
     `RadialExponential`.
@@ -244,8 +244,8 @@ class RadialExponential(SchoenbergKernel):
 class Cauchy(SchoenbergKernel):
     """Cauchy-type (rational quadratic) kernel (1 + r^2 / scale)^-exponent of the l2 distance r.
 
-    The mixing density mu is the gamma density of shape `exponent` and rate `scale`. Paper B has scale = d and exponent
-    = 1; then the part u <= c/d of the kernel g is g (1 - e^(-c/g)).
+    The mixing density mu is the gamma density of shape `exponent` and rate `scale`. Cesa-Bianchi et al. (2010b) has
+    scale = d and exponent = 1; then the part u <= c/d of the kernel g is g (1 - e^(-c/g)).
 
     Args:
         scale: the scale of squared distances.

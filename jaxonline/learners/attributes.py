@@ -30,7 +30,9 @@ def aer(
     n_attributes: Count, regularizer: Positive, radius: Positive, hypothesis: Hypothesis = "average",
     n_for_prediction: Count | None = None,
 ) -> GradientLearner:  # fmt: skip
-    """AER (paper C, Algorithm 2): w <- (1 - 1/t) w - 2 / (lambda t) (y^ - y) v, projected on the l1 ball of radius B.
+    """AER: w <- (1 - 1/t) w - 2 / (lambda t) (y^ - y) v, projected on the l1 ball of radius B.
+
+    Source: Cesa-Bianchi et al. (2010c), Algorithm 2.
 
     The update of AER is gradient descent on (<w, x> - y)^2 + lambda |w|^2 / 2 with step sizes 1 / (lambda t) (Pegasos).
     (Erratum E42: Eq. 5 of the paper has lambda |w|^2.)
@@ -44,7 +46,8 @@ def aer(
         regularizer: lambda; Theorem 2 requires the value ((B + 1) d / B_2) sqrt(log(m) / (m k)), for m > 1 examples.
         radius: B.
         hypothesis: whether to predict with the average of the hypotheses or with the last hypothesis.
-        n_for_prediction: how many of the k attributes serve to estimate the prediction; by default half, as in paper C.
+        n_for_prediction: how many of the k attributes serve to estimate the prediction; by default half, as in
+            Cesa-Bianchi et al. (2010c).
 
     Example:
         >>> import numpy as np, jaxonline as jo
@@ -115,7 +118,9 @@ class BaselineInfo(NamedTuple):
 @cites("cesabianchi2010efficient")
 @struct
 class Baseline(Learner):
-    """The Baseline (paper C, Algorithm 1): after each round w minimises w'Aw - 2 w'b over the l1 ball of radius B.
+    """The Baseline: after each round w minimises w'Aw - 2 w'b over the l1 ball of radius B.
+
+    Source: Cesa-Bianchi et al. (2010c), Algorithm 1.
 
     A round makes `n_steps` descent steps from the last hypothesis at a cost of O(d^2 n_steps). If `cone` is True, a
     round also makes an eigendecomposition. If `cone` is False, the learner solves the paper's problem, which is not

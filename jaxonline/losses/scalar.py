@@ -23,7 +23,9 @@ from jaxonline.parameters.types import Interval, Number, Positive, as_floating, 
 
 @struct
 class Squared(SeriesLoss):
-    """Squared loss l(a) = a^2 of a regression residual (paper A, Example 1); the derivative l'(a) = 2a has degree 1.
+    """Squared loss l(a) = a^2 of a regression residual; the derivative l'(a) = 2a has degree 1.
+
+    Source: Cesa-Bianchi et al. (2010a), Example 1.
 
     Example:
         >>> from jaxonline.losses import Squared
@@ -54,7 +56,8 @@ class Squared(SeriesLoss):
 class SmoothedAbsolute(SeriesLoss):
     """Smoothed absolute loss l(a) = a erf(sa) + e^(-s^2 a^2) / (s sqrt(pi)) of a residual.
 
-    Source: paper A, Example 3, with errata E2 and E4. The derivative is l'(a) = erf(sa), and the majorant of its series
+    Source: Cesa-Bianchi et al. (2010a), Example 3, with errata E2 and E4. The derivative is l'(a) = erf(sa), and the
+        majorant of its series
     about 0 is erfi(sa). As s grows, l(a) tends to the absolute loss |a|.
 
     Args:
@@ -176,7 +179,9 @@ class Pinball(ScalarLoss):
 
 @struct
 class Exponential(SeriesLoss):
-    """Exponential loss l(a) = e^-a of a classification margin (paper A, Example 2, which prints e^+a: erratum E1).
+    """Exponential loss l(a) = e^-a of a classification margin.
+
+    Source: Cesa-Bianchi et al. (2010a), Example 2, which prints e^+a (erratum E1).
 
     Example:
         >>> from jaxonline.losses import Exponential
@@ -208,11 +213,12 @@ class Exponential(SeriesLoss):
 
 @struct
 class SmoothedHinge(SeriesLoss):
-    """Smoothed hinge loss of a classification margin (paper A, Example 4, with errata E3 and E4).
+    """Smoothed hinge loss of a classification margin (Cesa-Bianchi et al. 2010a, Example 4, with errata E3 and E4).
 
     l(a) = (a-1)(erf(s(a-1)) - 1)/2 + e^(-s^2 (a-1)^2) / (2 s sqrt(pi)), l'(a) = (erf(s(a-1)) - 1)/2. As s grows, l(a)
-    tends to the hinge loss max(1 - a, 0). Paper A prints the series of l' in powers of a - 1 (`centre=1`), with factors
-    (y y_hat - 1). With `centre=0` the factors are y y_hat, and the coefficients of the series are Hermite numbers.
+    tends to the hinge loss max(1 - a, 0). Cesa-Bianchi et al. (2010a) print the series of l' in powers of a - 1
+    (`centre=1`), with factors (y y_hat - 1). With `centre=0` the factors are y y_hat, and the coefficients of the
+    series are Hermite numbers.
 
     Args:
         scale: s.

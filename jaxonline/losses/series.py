@@ -2,8 +2,8 @@
 
 `value` and `derivative` are JAX functions. The methods on the series l'(centre + h) = sum gamma_n h^n compute on the
 host, in float64. The coefficients come from recurrences in 60-digit decimal arithmetic: the coefficients are correct to
-the last bit or two, and neither overflow nor underflow. Source: paper A, "Online learning of noisy data with kernels"
-(COLT 2010), Examples 1 to 4, with errata E1 to E4.
+the last bit or two, and neither overflow nor underflow. Source: Cesa-Bianchi et al. (2010a), "Online learning of noisy
+data with kernels" (COLT 2010), Examples 1 to 4, with errata E1 to E4.
 """
 
 import abc

@@ -290,8 +290,8 @@ class Halving(Learner):
     (`bounds.halving`). The bounds hold for both kinds of updates.
 
     Args:
-        lazy: whether only rounds in which the learner is wrong remove experts, as printed in the lecture (paper E,
-            Algorithm 1); otherwise every round removes the experts that are wrong.
+        lazy: whether only rounds in which the learner is wrong remove experts, as printed in the lecture (Park's
+            lecture, Algorithm 1); otherwise every round removes the experts that are wrong.
 
     Example:
         >>> import jax, jaxonline as jo, numpy as np

@@ -185,7 +185,7 @@ class EstimatorLearner(Learner):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Online gradient descent (Zinkevich 2003) with the gradient estimators of papers A, B and C.
+# Online gradient descent (Zinkevich 2003) with the gradient estimators of Cesa-Bianchi et al. (2010a, b, c).
 
 
 Hypothesis = Literal["last", "average"]

@@ -107,7 +107,7 @@ def _needs_one_label(length: GradientLength) -> bool:
 # Map_Estimate: the unbiased estimates Psi~ of a feature vector that a round of `NoisyKernel` needs.
 #
 # Each estimate asks for a random number of its own copies; the number is drawn first, and the estimate is computed only
-# if the round uses it. Source: paper A (COLT 2010), Subroutines 2 and 5, with erratum E6.
+# if the round uses it. Source: Cesa-Bianchi et al. (2010a), Subroutines 2 and 5, with erratum E6.
 
 
 class Requests(NamedTuple):
@@ -229,7 +229,8 @@ def _rows(twos: Float[Array, "twos 2 d"], number: int, level: Int[Array, ""]) ->
 # ---------------------------------------------------------------------------------------------------------------------
 # Prod: the inner products of a hypothesis w with the estimates of a round, and w + alpha Psi~ for one estimate.
 #
-# Source: paper A (COLT 2010), Subroutines 3 and 6. Low levels use the tensors of w, deeper levels use packed copies.
+# Source: Cesa-Bianchi et al. (2010a), Subroutines 3 and 6. Low levels use the tensors of w, deeper levels use packed
+# copies.
 
 
 class InnerProducts(NamedTuple):
@@ -295,7 +296,8 @@ def _add_deep_products(
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Kernel learning on noisy data (paper A, Algorithm 1), for every loss and every kernel with a feature map.
+# Kernel learning on noisy data (Cesa-Bianchi et al. 2010a, Algorithm 1), for every loss and every kernel with a feature
+# map.
 #
 # Each round the learner computes, from a random number of noisy copies of the hidden instance, unbiased estimates
 # Psi~_t of the feature vector and g~_t of the length of the gradient, and moves w by -step g~_t Psi~_t. The learner
@@ -305,9 +307,9 @@ def _add_deep_products(
 # to 7, with errata E6, E8 (the paper prints sqrt(B_w)/n~ for sqrt(B_w/n~)), E9 and E22. A recurrence for the norm of w,
 # and the storage of w as tensors and copies (`expansion`), reduce the cost of a run from O(T^3) to O(T^2).
 #
-# Paper A has one pair (g~_t, Psi~_t) in a round. The mean of g~ Psi~ over r independent pairs is also unbiased. It asks
-# for r times as many copies, and its second moment is |m|^2 + (S - |m|^2) / r, where m is the mean and S the second
-# moment of g~ Psi~.
+# Cesa-Bianchi et al. (2010a) have one pair (g~_t, Psi~_t) in a round. The mean of g~ Psi~ over r independent pairs is
+# also unbiased. It asks for r times as many copies, and its second moment is |m|^2 + (S - |m|^2) / r, where m is the
+# mean and S the second moment of g~ Psi~.
 
 
 class NoisyKernelState(NamedTuple):
@@ -331,7 +333,9 @@ class NoisyKernelInfo(NamedTuple):
 @cites("cesabianchi2010online")
 @struct
 class NoisyKernel(Learner):
-    """Noisy kernel learner (paper A, Algorithm 1): gradient descent in an RKHS from a random number of noisy copies.
+    """Noisy kernel learner: gradient descent in an RKHS from a random number of noisy copies.
+
+    Source: Cesa-Bianchi et al. (2010a), Algorithm 1.
 
     Labels may be noisy. In regression factor j of g~ uses label j, so a round asks for as many labels as g~ has
     factors. In classification targets are +1 and -1, and a round asks for one label. Labels cost nothing.

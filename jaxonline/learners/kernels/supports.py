@@ -190,7 +190,9 @@ class KernelGradient(SupportsLearner, EstimatorLearner):
 @cites("cesabianchi2010learning")
 @struct
 class SurrogateKernel(SupportsLearner):
-    """Surrogate kernel learner (paper B, Algorithm 2): gradient descent in the RKHS of the surrogate kernel k^.
+    """Surrogate kernel learner: gradient descent in the RKHS of the surrogate kernel k^.
+
+    Source: Cesa-Bianchi et al. (2010b), Algorithm 2.
 
     Source: "Learning from noisy data under distributional assumptions" (NIPS workshop 2010), section 6. The gradient is
     unbiased if the noise is Gaussian with the covariance of the surrogate in every round, and biased for other noise.
