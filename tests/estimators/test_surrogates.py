@@ -15,7 +15,7 @@ from benchmarks.papers.claims.surrogates import (
     printed_radial_surrogate_mean,
 )
 from jaxonline.estimators.surrogates import Surrogate, lemma7_bound, radial_surrogate, surrogate_error
-from jaxonline.kernels import Gaussian, Laplacian, Linear
+from jaxonline.kernels import Gaussian
 from jaxonline.kernels.shift_invariant import Cauchy, GaussianMixture, RadialExponential
 
 pytestmark = pytest.mark.fast_compile
@@ -178,47 +178,3 @@ def test_surrogate_of_a_constant_is_the_constant():
     """A mixture with the rate 0 has no width, and allows any noise."""
     constant = Surrogate(GaussianMixture([0.0], [2.0]), [100.0])
     assert float(constant(jnp.ones(1, jnp.float32), jnp.zeros(1, jnp.float32))) == pytest.approx(2.0, rel=1e-6)
-
-
-def test_surrogate_keeps_the_precision(both_precisions):
-    value = Surrogate(Gaussian(2.0), MATRIX)(jnp.asarray(A, both_precisions), jnp.asarray(X, both_precisions))
-    assert value.dtype == both_precisions
-
-
-@pytest.mark.parametrize(
-    ("make", "error", "message"),
-    [
-        (
-            lambda: Surrogate(Gaussian(1.0), 0.5, dimension=3),
-            ValueError,
-            r"\bcovariance\b.*2 \* 0.5",
-        ),
-        (lambda: Surrogate(Gaussian(1.0), [[0.4, 0.2], [0.2, 0.4]]), ValueError, r"\bcovariance\b.*0\.6"),
-        (lambda: Surrogate(GaussianMixture([0.1, 2.0], [1.0, 1.0]), [0.3]), ValueError, r"\bcovariance\b.*0\.5"),
-        (lambda: Surrogate(Gaussian(1.0), 0.1), ValueError, r"\bdimension\b"),
-        (lambda: Surrogate(Gaussian(1.0), [0.1], dimension=2), ValueError, r"\bdimension\b"),
-        (lambda: Surrogate(Gaussian(1.0), [-0.1]), ValueError, r"\bcovariance\b"),
-        (lambda: Surrogate(Laplacian(1.0), [0.1]), TypeError, r"\bkernel\b"),
-        (
-            lambda: radial_surrogate(Cauchy(4.0), 0.25, cut=2.0, dimension=4),
-            ValueError,
-            r"\bcut\b.*2",
-        ),
-        (lambda: surrogate_error(Cauchy(4.0), [0.25, 0.5], cut=1.5), ValueError, r"\bcut\b.*1\.5"),
-        (lambda: radial_surrogate(Cauchy(4.0), [0.25], cut=-1.0), ValueError, r"\bcut\b"),
-        (
-            lambda: radial_surrogate(Linear(), [0.25], cut=1.0),
-            TypeError,
-            r"\bkernel\b.*Linear",
-        ),
-        (lambda: lemma7_bound(0.25, 4.0, 4), ValueError, r"\bc\b.*4"),
-        (
-            lambda: printed_radial_surrogate(GaussianMixture([1.0], [1.0]), 0.5, jnp.zeros(2), jnp.zeros(2)),
-            ValueError,
-            "2 sigma u: must be below 1",
-        ),
-    ],
-)
-def test_invalid_arguments_raise_errors(make, error, message):
-    with pytest.raises(error, match=message):
-        make()
