@@ -84,15 +84,6 @@ def test_reacting_adversaries_exceed_the_printed_theorem_but_not_the_corrected_o
     assert "assumes" not in result.to_latex(bounds={"two": PRINTED.in_any_environment()})
 
 
-def test_figures_say_that_the_environment_is_not_oblivious():
-    result = regrets(jo.environments.OppositeLabels([X], SIZE), jo.NoisyCopies(jo.noise.gaussian(VARIANCE)), 2)
-    for bound, says in ((PRINTED, True), (PRINTED.in_any_environment(), False)):
-        figure = result.plot(bounds={"two": bound.at_rounds(result.rounds)}).figure
-        (legend,) = figure.legends if says else (figure.axes[1].get_legend(),)  # a long text stands below the axes
-        legend = " ".join(legend.get_texts()[0].get_text().split())
-        assert ("assumes an oblivious environment" in legend) == says
-
-
 def test_noise_chosen_by_an_adversary_on_oblivious_data_respects_the_printed_theorem():
     noise = jo.environments.ChasingNoise(VARIANCE, always=True, skew=1.0)
     result = regrets(jo.environments.DataStream([[X]], [SIZE], order="iid"), jo.AdversarialCopies(noise), 300)

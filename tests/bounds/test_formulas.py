@@ -50,6 +50,8 @@ def test_bounds_of_gradient_descent():
             (3.4**2 / 0.6 + 0.3 * G) * sqrt(T) + R * sqrt(G * T),
         ),
         (numbers(bounds.two_copies(R, X, Y, T))[:4], descent(R, (2 * X * (R * X + Y)) ** 2, T)),
+        (numbers(bounds.full_information(R, X, Y, T)), numbers(bounds.two_copies(R, X, Y, T))),
+        (numbers(bounds.known_covariance(R, X, Y, T))[:4], descent(R, (2 * X * (R * X + Y)) ** 2, T)),
         (numbers(known_joint_covariance(R, X, Y, T))[:4], descent(R, (2 * X * (R * X + sqrt(2) * Y)) ** 2, T)),
         (bounds.surrogate_radius(R, D, 0.7), R * D / sqrt(1 - math.cos(0.7))),
         (bounds.surrogate_kernel(R, D, Y, T).value, 2 * R * D * (R * D + Y) * sqrt(T)),
@@ -162,12 +164,15 @@ def test_bounds_of_experts():
     entropy = -share * log(share) - (1 - share) * log(1 - share)
     some, best = bounds.exponential_weights(K, T, eta), bounds.exponential_weights(K, T)
     half = 3 / 7  # (1 - 1/K) / 2
+    surplus, leader = sum(1 / k for k in range(2, K + 1)), bounds.perturbed_leader(K, T)
     assert_equal([
         (some.value, log(K) / eta + eta * T / 8),
         (some.at_rounds(HORIZONS), log(K) / eta + eta * HORIZONS / 8),
         (best.value, sqrt(T * log(K) / 2)),
         (best.eta, sqrt(8 * log(K) / T)),
         (bounds.fixed_share(K, T, m).value, sqrt(T / 2 * ((m + 1) * log(K) + (T - 1) * entropy))),
+        (bounds.perturbed_leader(K, T, eta).value, surplus / eta + eta * T),
+        (leader.value, surplus / leader.eta + leader.eta * T),
         (bounds.regularized_leader(K, T, eta).value, half / eta + eta * K * T / 8),
         (bounds.regularized_leader(K, T).value, sqrt((K - 1) * T) / 2),
         (bounds.label_efficient(K, T, m).value, T * sqrt(2 * log(K) / m)),
@@ -188,7 +193,7 @@ def test_bounds_of_experts():
 
 def test_bounds_of_bandits():
     gaps, positive, K, T = np.array(GAPS), np.array([0.15, 0.3, 0.7]), 7, HORIZONS
-    logs, delta = np.log(HORIZONS), 0.03
+    logs, delta, eta = np.log(HORIZONS), 0.03, jo.learners.EXP3IX.over_horizon(7, 411).eta
     ucb1 = 8 * logs * sum(1 / gap for gap in positive) + (1 + pi**2 / 3) * positive.sum()
     means = np.array([0.4, 0.2, 0.7])
     least, others = 0.2, np.array([0.4, 0.7])
@@ -207,6 +212,7 @@ def test_bounds_of_bandits():
         (bounds.minimax(K, np.array([3.0, 300.0])), [3 / 20, sqrt(2100) / 20]),
         (bounds.exp3(K, T), np.sqrt(2 * T * K * log(K))),
         (bounds.exp4(5, K, T), np.sqrt(2 * T * K * log(5))),
+        (bounds.exp3_ix(K, 411, delta), 2 * K * 411 * eta + (2 / eta + 1) * log(2 / delta)),
         (bounds.exp3_p(K, T, delta), 5.15 * np.sqrt(T * K * log(K / delta))),
         (
             bounds.exp3_p(K, T, delta, known=False),
@@ -265,6 +271,7 @@ def test_bounds_of_classifiers():
             bounds.passive_aggressive("PA-II", r, norm, losses, 0.2),
             (r**2 + 2.5) * (norm**2 + 0.4 * (0.3**2 + 1.4**2)),
         ),
+        (bounds.winnow(d, k, a, theta), A + (1 + a) * k * (1 + log(theta) / log(a))),
         (bounds.winnow(d, k, a, theta, required), A + (1 + a) * (M + c * A) / (1 - a * c)),
     ])  # fmt: skip
     with pytest.raises(ArgumentError, match=r"promotion: must be less than r / \(r - 1\) = 1.5 \(got 1.5\)"):
