@@ -6,10 +6,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy import special
 from tiers import some
 
-import jaxonline as jo
 from jaxonline import random
+from jaxonline.random.exact import normal_from_uniform
 
 pytestmark = pytest.mark.fast_compile
 
@@ -26,14 +27,7 @@ CALLS = {
     "t": [(5.0,), (P + 2,), (3.0, (3, 4))],
     "uniform": [(), ((3,),), ((), jnp.float32, -1.0, 2.0)],
 }
-OWN = {
-    "fast_beta",
-    "fast_normal",
-    "inlined",
-    "stack_draws",
-    "weighted_index",
-    "words",
-}  # with numbers, or names, of their own
+OWN = {"fast_beta", "fast_normal", "inlined", "stack_draws", "weighted_index", "words"}  # with numbers of their own
 
 
 def test_every_public_function_has_a_comparison_with_jax():
@@ -66,38 +60,6 @@ def test_random_numbers_equal_those_of_jax(name, x64):
             assert alone.dtype == of_runs.dtype == wanted.dtype
 
 
-@jo.struct
-class Counts(jo.Environment):
-    """Outcomes of a distribution that `jax.random` draws with jax's own generator only."""
-
-    mean: float
-    mine: bool = jo.static(default=True)
-
-    oblivious = True
-    instance_spec, outcome_spec = jax.ShapeDtypeStruct((1,), jnp.float32), jax.ShapeDtypeStruct((), jnp.float32)
-
-    def init(self, key):
-        return ()
-
-    def instance(self, key, state, t):
-        return jnp.ones(1), state
-
-    def outcome(self, key, state, t, x, y_hat):
-        poisson = random.poisson if self.mine else jax.random.poisson
-        return poisson(key, self.mean).astype(jnp.float32), state
-
-
-def test_poisson_works_with_keys_of_a_run():
-    learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.1)
-    game = jo.Game(Counts(2.0), jo.FullInformation())
-    history = jo.play(game, learner, jax.random.key(0), n_rounds=20)[1]
-    assert (history.y == history.y.round()).all()
-    assert 0 < history.y.mean() < 4
-    assert jo.simulate(game, learner, n_runs=3, n_rounds=5).failed.sum() == 0
-    with pytest.raises(NotImplementedError, match=r"jo\.random\.poisson"):
-        jo.play(jo.Game(Counts(2.0, mine=False), jo.FullInformation()), learner, jax.random.key(0), n_rounds=2)
-
-
 def test_random_functions_reject_bad_arguments():
     key = jax.random.key(0)
     with pytest.raises(TypeError, match="p: must be floating"):
@@ -114,3 +76,36 @@ def test_fold_in_after_a_value_is_the_same_key():
     key, move = random.inlined(jax.random.key(0)), jnp.array([0.5, jnp.nan])
     for after in (None, move, jnp.int32(3), ()):
         assert random.fold_in(key, 5, after=after) == jax.random.fold_in(key, 5)
+
+
+def test_poisson_numbers_of_jax_need_its_own_keys():
+    with pytest.raises(NotImplementedError, match=r"jo\.random\.poisson"):
+        jax.random.poisson(random.inlined(jax.random.key(0)), 2.0)
+
+
+def test_normal_numbers_equal_those_of_jax():
+    """A hundred thousand of them, as far as jax's are right; in float64 the same."""
+    key = random.inlined(jax.random.key(8))
+    got, wanted = jax.jit(
+        lambda key: (random.fast_normal(key, (10**5,), jnp.float32), jax.random.normal(key, (10**5,)))
+    )(key)
+    np.testing.assert_allclose(got, wanted, rtol=6e-6)
+    with jax.enable_x64(True):
+        np.testing.assert_array_equal(
+            random.fast_normal(key, (5,), jnp.float64), jax.random.normal(key, (5,), jnp.float64)
+        )
+
+
+@pytest.mark.parametrize("step", some([1, 64], 64))
+def test_inverse_error_function_matches_scipy(step):
+    """For all 2^23 uniform numbers that jax draws in float32 (long) or each 64th: each right to 3.2e-7, and they do not
+    lean to a side."""
+    lowest = np.nextafter(np.float32(-1), np.float32(0))
+    u = np.maximum(lowest, np.arange(2**23, dtype=np.float32) * np.float32(2.0**-23) * (1 - lowest) + lowest)
+    assert np.isin(jax.random.uniform(jax.random.key(1), (1000,), minval=lowest, maxval=1.0), u).all()
+    u = u[::step]
+    got = np.asarray(jax.jit(normal_from_uniform)(u))
+    wanted = np.sqrt(2) * special.erfinv(u.astype(float))
+    np.testing.assert_allclose(got, wanted, rtol=3.2e-7, atol=0)
+    assert abs(np.mean(got / wanted - 1)) < 2e-8
+    np.testing.assert_array_equal(jax.jit(normal_from_uniform)(-u), -got)
