@@ -15,7 +15,6 @@ from sklearn import gaussian_process
 from sklearn.metrics import pairwise
 from tiers import some
 
-from benchmarks.papers.claims.kernels import printed_binomial, printed_binomial_coefficients
 from jaxonline.kernels import (
     Binomial,
     ExponentialKernel,
@@ -123,18 +122,6 @@ def test_gram_matrices_are_positive_semi_definite(kernel, x64):
     assert np.linalg.eigvalsh(gram).min() > -1e-9 * np.abs(gram).max()
 
 
-def test_the_printed_binomial_kernel_is_not_positive_semi_definite():
-    """E5: its coefficients alternate, two points of the line are a counterexample, and PowerSeries rejects them."""
-    printed = printed_binomial_coefficients(6, 1.5)
-    assert (np.sign(printed) == [1, -1, 1, -1, 1, -1]).all()
-    np.testing.assert_allclose(np.abs(printed), Binomial(1.5).coefficients(6), rtol=1e-12)
-    points = jnp.array([[0.5], [-0.5]])
-    assert np.linalg.eigvalsh(printed_binomial(points @ points.T, 1.0)).min() < -0.5  # 1/1.25 - 1/0.75
-    assert np.linalg.eigvalsh(Binomial(1.0).gram(points)).min() > 0.5  # 1/0.75 - 1/1.25
-    with pytest.raises(ValueError, match=r"^betas\b.*-1\.5"):
-        PowerSeries(printed)
-
-
 @jax.jit
 @functools.partial(jax.vmap, in_axes=(None, None, 0))
 def row(kernel, x, x2):
@@ -230,6 +217,7 @@ def test_binomial_kernel_outside_the_disc_raises_or_is_nan():
     ("make", "error", "message"),
     [
         (lambda: GaussianMixture([1.0, 2.0], [1.0]), ValueError, r"as many entries as rates .got the shapes"),
+        (lambda: PowerSeries([1.0, -1.5]), ValueError, r"^betas\b.*-1\.5"),  # as the printed binomial kernel (E5)
         (lambda: require_dot_product("kernel", Gaussian(1.0)), TypeError, r"^kernel\b.*got Gaussian"),
         (lambda: require_shift_invariant("kernel", Linear()), TypeError, r"^kernel\b.*got Linear"),
         (lambda: Sum([Linear(), Gaussian(1.0)]), TypeError, r"^kernels\b.*difference .*got Linear"),
