@@ -83,17 +83,6 @@ def test_thread_count_is_limited(cores):
     assert blocks.thread_count(blocks.default_mesh(jax.devices()[:2]), 1000) == 1
 
 
-def test_threads_share_compiled_programs(cores):
-    cores(4)
-    game = jo.Game(jo.environments.DataStream(np.eye(23), np.ones(23)), jo.FullInformation())
-    one = jo.GradientLearner(jo.estimators.FullGradient(), 0.1)
-    before = [n_compiled(name) for name in ("begin", "advance")]
-    options = {"n_rounds": 6, "block_size": 2, "record_at": 3, "mesh": blocks.default_mesh(jax.devices()[:1])}
-    for n_runs in (8, 7):
-        jo.simulate(game, one, n_runs=n_runs, **options)
-    assert [n_compiled(name) for name in ("begin", "advance")] == [n + 1 for n in before]
-
-
 def test_jax_config_applies_in_threads(cores):
     """float64 and the precision of products are settings of a thread; programs are made in this one."""
     cores(2)
@@ -119,20 +108,6 @@ class OnHost(jo.Learner):
     def update(self, key, state, oracle):
         shape = jax.ShapeDtypeStruct(state.shape, state.dtype)
         return 0.1 + jax.pure_callback(lambda s: np.asarray(s) / 2, shape, state, vmap_method="broadcast_all"), None
-
-
-def test_long_segments_are_split(monkeypatch):
-    """So that it is heard within seconds when nobody waits for them any more."""
-    ends, split_segments = [], runner.split_segments
-    monkeypatch.setattr(
-        runner, "split_segments", lambda *args: (ends.append(each[1][-1]) or each for each in split_segments(*args))
-    )
-    game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
-    learner = jo.GradientLearner(jo.estimators.FullGradient(), 0.1)
-    mesh = blocks.default_mesh(jax.devices()[:1])
-    jo.simulate(game, learner, n_runs=2, n_rounds=5000, record_at=1, mesh=mesh)
-    assert (ends[0], ends[-1]) == (1024, 5000)
-    assert len(ends) > 2
 
 
 def test_programs_with_host_callbacks_use_one_thread(cores, monkeypatch):

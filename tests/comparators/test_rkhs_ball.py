@@ -111,21 +111,6 @@ def test_rkhs_ball_matches_closed_forms():
     assert (nothing.loss, nothing.norm, nothing.gap) == (pytest.approx(3 * np.log(2)), 0.0, 0.0)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("kernel", some(KERNELS, "gaussian"))
-@pytest.mark.parametrize("name", LOSSES)
-def test_best_losses_match_separate_searches(name, kernel):
-    """The best losses over the first rows equal those of separate searches."""
-    loss = LOSSES[name][0]
-    X, y = data(name, 40, seed=3)
-    k = KERNELS[kernel][0]
-    for radius in (1.0, 5.0):
-        rounds = [1, 3, 14, 40]  # as in other tests: a number of rows is a program
-        got = RKHSBall(k, radius, loss).best_losses(X, y, np.array(rounds))
-        wanted = [best_in_rkhs_ball(k, X[:t], y[:t], radius, loss).loss for t in rounds]
-        np.testing.assert_allclose(got, wanted, rtol=0, atol=2e-8 * np.maximum(LOSSES[name][1](0.0, y).sum(), 1))
-
-
 @pytest.mark.parametrize("loss", [Squared(), Logistic()])
 def test_repeated_rows_count_repeatedly(loss):
     """Several passes over data, with one instance that has two targets, against the same rows one by one."""
