@@ -9,7 +9,6 @@ import pytest
 from count_programs import COMPILED
 
 import jaxonline as jo
-from benchmarks.papers.studies.multikernel import run_set
 from jaxonline._xla import compile_options as compiling
 from jaxonline._xla.compile_options import (
     Program,
@@ -144,14 +143,3 @@ def test_few_samples_use_an_unoptimised_program(compiled):
     assert compiled.count("jit(_blocks)") == 2
     np.testing.assert_allclose(few.moments.mean, usual.moments.mean, rtol=1e-6)
     assert fast_compile_options("cpu", optimised=True) != fast_compile_options("cpu", optimised=False)
-
-
-@pytest.mark.long
-def test_data_sets_of_different_sizes_share_programs(compiled):
-    """All of multi-kernel least squares, as it pads them."""
-    rng = np.random.default_rng(0)
-    for n, d in ((30, 2), (70, 5)):
-        compiled.clear()
-        played = run_set("a", rng.random((n, d)), rng.random(n), rng.normal(size=(2, 3, 4, d)))
-        assert all(len(of) == n for of in played.running.values())
-        assert bool(compiled) == (n == 30), compiled
