@@ -317,7 +317,9 @@ def test_second_moments_in_closed_form():
     factors = np.exp(n * math.log(2 * m / width**2) - log_factorials - p).sum()
     gaussian_map = GaussianFeatureMap(Gaussian(width), Geometric(1.5))
     np.testing.assert_allclose(gaussian_map.second_moment(m, f), pairs * factors, rtol=1e-12)
-    assert gaussian_map.second_moment(m) > gaussian_map.second_moment(m, f)
+    assert gaussian_map.second_moment(m) == gaussian_map.second_moment(m, m**2) > gaussian_map.second_moment(m, f)
+    exact = 9 * special.i0(2 * math.sqrt(1.5) * m / width**2) * math.exp(3 * m / width**2)  # Lemma 5, corrected (E7)
+    np.testing.assert_allclose(gaussian_map.second_moment(m), exact, rtol=1e-12)
     np.testing.assert_allclose(
         DotProductFeatureMap(Binomial(2.0), Geometric(1.5)).second_moment(0.4), 3 * (1 - 0.6) ** -2, rtol=1e-12
     )
