@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tiers import some
 
+import jaxonline as jo
 from jaxonline import random
 
 pytestmark = pytest.mark.fast_compile
@@ -76,6 +77,12 @@ def test_fold_in_after_a_value_is_the_same_key():
         assert random.fold_in(key, 5, after=after) == jax.random.fold_in(key, 5)
 
 
-def test_poisson_numbers_of_jax_need_its_own_keys():
+def test_poisson_numbers_in_a_game_are_those_of_this_package():
+    def play(poisson):
+        noise = jo.noise.CustomNoise(lambda key, t, x: poisson(key, 2.0, x.shape).astype(x.dtype) - 2.0)
+        game = jo.Game(jo.environments.DataStream(np.eye(2), np.ones(2)), jo.NoisyCopies(noise))
+        return jo.play(game, jo.GradientLearner(jo.estimators.TwoCopies(), 0.1), jax.random.key(0), n_rounds=2)[1]
+
+    assert np.isfinite(play(random.poisson).y_hat).all()
     with pytest.raises(NotImplementedError, match=r"jo\.random\.poisson"):
-        jax.random.poisson(random.inlined(jax.random.key(0)), 2.0)
+        play(jax.random.poisson)
