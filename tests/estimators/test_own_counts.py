@@ -178,8 +178,6 @@ WRONG = [
     ("capacity: ", lambda: DotProductFeatureMap(Linear(), TWO).estimate(KEY, lambda key: np.ones(2), 0)),
     ("x: ", lambda: copy_moments([[1.0]], 1.0)),
     ("covariance: ", lambda: copy_moments([1.0], -1.0)),
-    ("frequencies: must have 2 dimensions", lambda: estimators.FourierFeatures([1.0])),
-    ("phases: must have shape (1,), one per", lambda: estimators.FourierFeatures([[1.0]], [0.0, 1.0])),
     ("copy_moment: must be smaller", lambda: BEST(ExponentialKernel(), 800.0)),
     ("copy_moment: must be smaller", lambda: BEST(Binomial(0.5), 0.9999)),
     ("copy_moment: must be smaller", lambda: BEST(Gaussian(1.0), 5000.0)),
