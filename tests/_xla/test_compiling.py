@@ -9,8 +9,6 @@ import pytest
 from count_programs import COMPILED
 
 import jaxonline as jo
-from benchmarks.papers.studies import multikernel
-from benchmarks.papers.studies.multikernel import run_set
 from jaxonline._xla import compile_options as compiling
 from jaxonline._xla.compile_options import (
     Program,
@@ -145,22 +143,3 @@ def test_few_samples_use_an_unoptimised_program(compiled):
     assert compiled.count("jit(_blocks)") == 2
     np.testing.assert_allclose(few.moments.mean, usual.moments.mean, rtol=1e-6)
     assert fast_compile_options("cpu", optimised=True) != fast_compile_options("cpu", optimised=False)
-
-
-@pytest.mark.long
-def test_data_sets_of_different_sizes_share_programs(compiled):
-    """All of multi-kernel least squares, as it pads them."""
-    rng = np.random.default_rng(0)
-    for n, d in ((30, 2), (70, 5)):
-        compiled.clear()
-        played = run_set("a", rng.random((n, d)), rng.random(n), rng.normal(size=(2, 3, 4, d)))
-        assert all(len(of) == n for of in played.running.values())
-        assert bool(compiled) == (n == 30), compiled
-
-
-def test_large_data_sets_are_not_padded():
-    """Of 3 x 4 kernels, 12 x 8,192 forecasts are few; of 50 x 76 they would be 31 million instead of 4."""
-    X, y = np.ones((1030, 5)), np.ones(1030)
-    for shape, rounds in (((3, 4, 1, 5), 8192), ((50, 76, 1, 5), 1030)):
-        frequencies, padded, targets = multikernel._padded(np.ones(shape), X, y)
-        assert (padded.shape, targets.shape, frequencies.shape) == ((rounds, 8), (rounds,), (*shape[:3], 8))

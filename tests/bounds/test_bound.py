@@ -6,6 +6,7 @@ import pickle
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from package_examples import run_examples_of
 
 from jaxonline import bounds
 from jaxonline.bounds.theorem import STOCHASTIC, Assumptions, Bound, theorem
@@ -93,3 +94,9 @@ def test_a_theorem_cites_checks_and_declares():
     for function in (with_assumptions, without_assumptions):
         with pytest.raises(ArgumentError, match="n_rounds: must be at least 1"):
             function(0)
+
+
+def test_bounds_have_the_values_of_their_examples():
+    number, failures = run_examples_of(bounds)
+    assert number > 150
+    assert failures == ""

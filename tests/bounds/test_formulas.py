@@ -4,6 +4,7 @@ Arguments such as 1 or 2 hide errors: with x = 1 the terms x, x^2 and 1 / x are 
 and 2, and from each other. Both sides of every condition occur.
 """
 
+import functools
 import math
 from math import e, log, pi, sqrt
 
@@ -39,47 +40,40 @@ def descent(radius, G, T):
 
 def test_bounds_of_gradient_descent():
     basic = bounds.gradient_descent(R, G, T)
+    reacting, constant = basic.in_any_environment(), R * e ** (0.3 * 1.9)
     assert_equal([
         (numbers(basic)[:5], (*descent(R, G, T), 3.4)),
         (basic.at_rounds(HORIZONS, step_size=0.3), R**2 / 0.6 + 0.15 * G * HORIZONS),
         (basic.at_rounds(HORIZONS, eta=0.3), (3.4**2 / 0.6 + 0.3 * G) * np.sqrt(HORIZONS)),
-        (basic.in_any_environment().value, 2 * basic.value),
-        (basic.in_any_environment().at_rounds(T, step_size=0.3), R**2 / 0.6 + 0.15 * G * T + R * sqrt(G * T)),
-        (
-            basic.in_any_environment().at_rounds(T, eta=0.3),
-            (3.4**2 / 0.6 + 0.3 * G) * sqrt(T) + R * sqrt(G * T),
-        ),
+        (reacting.value, 2 * basic.value),
+        (reacting.at_rounds(T, step_size=0.3), R**2 / 0.6 + 0.15 * G * T + R * sqrt(G * T)),
+        (reacting.at_rounds(T, eta=0.3), (3.4**2 / 0.6 + 0.3 * G) * sqrt(T) + R * sqrt(G * T)),
         (numbers(bounds.two_copies(R, X, Y, T))[:4], descent(R, (2 * X * (R * X + Y)) ** 2, T)),
+        (numbers(bounds.full_information(R, X, Y, T)), numbers(bounds.two_copies(R, X, Y, T))),
+        (numbers(bounds.known_covariance(R, X, Y, T))[:4], descent(R, (2 * X * (R * X + Y)) ** 2, T)),
         (numbers(known_joint_covariance(R, X, Y, T))[:4], descent(R, (2 * X * (R * X + sqrt(2) * Y)) ** 2, T)),
         (bounds.surrogate_radius(R, D, 0.7), R * D / sqrt(1 - math.cos(0.7))),
         (bounds.surrogate_kernel(R, D, Y, T).value, 2 * R * D * (R * D + Y) * sqrt(T)),
-        (
-            bounds.surrogate_radial_kernel(R, 0.3, 1.9, 7, Y, T).value,
-            2 * R * e ** (0.3 * 1.9) * (R * e ** (0.3 * 1.9) + Y) * sqrt(T),
-        ),
+        (bounds.surrogate_radial_kernel(R, 0.3, 1.9, 7, Y, T).value, 2 * constant * (constant + Y) * sqrt(T)),
         (numbers(bounds.unbiased_steps(R, D, G, T))[:4], descent(R, D * G, T)),
         (bounds.factor_moment(R, D, Y, centre=-0.4), (R * sqrt(D) + Y + 0.4) ** 2),
         (numbers(bounds.delayed_gradient_descent(R, G, 3, T))[:4], descent(R, 7 * G, T)),
     ])  # fmt: skip
-    assert basic.in_any_environment().in_any_environment() == basic.in_any_environment()
+    assert reacting.in_any_environment() == reacting
 
 
 def test_bounds_of_convex_optimisation():
     projected, mirror = bounds.projected_gradient(D, G, T), bounds.mirror_descent(D, G, T)
+    exponentiated = numbers(bounds.exponentiated_gradient(7, G, T, R))
+    newton = numbers(bounds.online_newton_step(0.5, G, D, 3, T))
     bandit, convex = bounds.gradient_bandit(R, G, X, 3, 10**6), bounds.strongly_convex(D, G, T)
     assert_equal([
         (numbers(projected)[:5], (*descent(D, G**2, T), D)),
         (projected.at_rounds(T, eta=0.3), (D**2 / 0.6 + 0.3 * G**2) * sqrt(T)),
         (numbers(mirror)[:2], (G * sqrt(2 * D * T), sqrt(2 * D / T) / G)),
         (mirror.at_rounds(HORIZONS, eta=0.3), [math.inf, math.inf]),
-        (
-            numbers(bounds.exponentiated_gradient(7, G, T, R))[:2],
-            (R * G * sqrt(2 * T * log(7)), sqrt(2 * log(7) / T) / (R * G)),
-        ),
-        (
-            numbers(bounds.online_newton_step(0.5, G, D, 3, T))[:3],
-            (5 * (1 / 0.5 + G * D) * 3 * log(T), 1 / (8 * G * D), (8 * G) ** 2),
-        ),
+        (exponentiated[:2], (R * G * sqrt(2 * T * log(7)), sqrt(2 * log(7) / T) / (R * G))),
+        (newton[:3], (5 * (1 / 0.5 + G * D) * 3 * log(T), 1 / (8 * G * D), (8 * G) ** 2)),
         (numbers(bounds.online_newton_step(0.01, 0.7, D, 3, T))[1:3], (0.005, 1 / (0.005 * D) ** 2)),
         (bandit.delta, sqrt(R * 3 * G / (3 * X)) / 10**1.5),
         (numbers(bandit)[::2], (2 * 10**4.5 * sqrt(3 * R * 3 * G * X), R * bandit.delta / (3 * G * 1000))),
@@ -95,9 +89,10 @@ def test_bounds_of_convex_optimisation():
 
 
 def test_bounds_of_learning_with_few_attributes():
-    d, k, norm, y_noise = 7, 4, 0.8, 8 * (R * X + Y) ** 2
+    d, k, norm, y_noise, growth = 7, 4, 0.8, 8 * (R * X + Y) ** 2, 1 + np.log(HORIZONS)
     dense, sparse = (bounds.aer_regret(d, k, R, norm, T, X, Y, x_norm) for x_norm in (None, 1.1))
     large = bounds.aer_regret(d, k, R, norm, T, X, Y, 50.0)  # above sqrt(d) X
+    rows = numbers(bounds.aerr_regret(d, k, R, T, X, Y))
     regularizer = (R + 1) * 1.1 * sqrt(d) / (X * norm) * sqrt(log(T) / (T * k))
     assert numbers(large)[:4] == numbers(dense)[:4]
     assert_equal([
@@ -105,15 +100,9 @@ def test_bounds_of_learning_with_few_attributes():
         (dense.regularizer, (R + 1) * d / norm * sqrt(log(T) / (T * k))),
         (numbers(sparse)[1:4], (regularizer, y_noise * d * 1.1**2 / k, norm)),
         (sparse.value, regularizer * T * norm**2 / 2 + sparse.G * (1 + log(T)) / regularizer),
-        (
-            sparse.at_rounds(HORIZONS, regularizer=0.3),
-            0.15 * HORIZONS * norm**2 + sparse.G * (1 + np.log(HORIZONS)) / 0.3,
-        ),
+        (sparse.at_rounds(HORIZONS, regularizer=0.3), 0.15 * HORIZONS * norm**2 + sparse.G * growth / 0.3),
         (sparse.in_any_environment().value, sparse.value + norm * sqrt(sparse.G * T)),
-        (
-            numbers(bounds.aerr_regret(d, k, R, T, X, Y))[:4],
-            descent(R, 8 * d / k * X**2 * ((R * X + Y) ** 2 + R**2 * X**2 / 2), T),
-        ),
+        (rows[:4], descent(R, 8 * d / k * X**2 * ((R * X + Y) ** 2 + R**2 * X**2 / 2), T)),
     ])  # fmt: skip
     assert sparse.in_any_environment().in_any_environment() == sparse.in_any_environment()
     small, entropy = y_noise * R**2 * d * X**2 / k, log(2 * d)
@@ -162,12 +151,15 @@ def test_bounds_of_experts():
     entropy = -share * log(share) - (1 - share) * log(1 - share)
     some, best = bounds.exponential_weights(K, T, eta), bounds.exponential_weights(K, T)
     half = 3 / 7  # (1 - 1/K) / 2
+    surplus, leader = sum(1 / k for k in range(2, K + 1)), bounds.perturbed_leader(K, T)
     assert_equal([
         (some.value, log(K) / eta + eta * T / 8),
         (some.at_rounds(HORIZONS), log(K) / eta + eta * HORIZONS / 8),
         (best.value, sqrt(T * log(K) / 2)),
         (best.eta, sqrt(8 * log(K) / T)),
         (bounds.fixed_share(K, T, m).value, sqrt(T / 2 * ((m + 1) * log(K) + (T - 1) * entropy))),
+        (bounds.perturbed_leader(K, T, eta).value, surplus / eta + eta * T),
+        (leader.value, surplus / leader.eta + leader.eta * T),
         (bounds.regularized_leader(K, T, eta).value, half / eta + eta * K * T / 8),
         (bounds.regularized_leader(K, T).value, sqrt((K - 1) * T) / 2),
         (bounds.label_efficient(K, T, m).value, T * sqrt(2 * log(K) / m)),
@@ -188,17 +180,16 @@ def test_bounds_of_experts():
 
 def test_bounds_of_bandits():
     gaps, positive, K, T = np.array(GAPS), np.array([0.15, 0.3, 0.7]), 7, HORIZONS
-    logs, delta = np.log(HORIZONS), 0.03
+    logs, delta, eta = np.log(HORIZONS), 0.03, jo.learners.EXP3IX.over_horizon(7, 411).eta
     ucb1 = 8 * logs * sum(1 / gap for gap in positive) + (1 + pi**2 / 3) * positive.sum()
     means = np.array([0.4, 0.2, 0.7])
+    wrong = sum(gap * np.exp(-11 * gap**2 / (4 * 0.7**2)) for gap in positive)
     least, others = 0.2, np.array([0.4, 0.7])
     kl = others * np.log(others / least) + (1 - others) * np.log((1 - others) / (1 - least))
+    any_delta = bounds.exp3_p(K, T, delta, known=False)
     H = max(i / gap**2 for i, gap in enumerate(positive, start=2))
     assert_equal([
-        (
-            bounds.explore_then_commit(GAPS, 11, T, 0.7),
-            11 * gaps.sum() + (T - 44) * sum(gap * np.exp(-11 * gap**2 / (4 * 0.7**2)) for gap in positive),
-        ),
+        (bounds.explore_then_commit(GAPS, 11, T, 0.7), 11 * gaps.sum() + (T - 44) * wrong),
         (bounds.explore_then_commit(GAPS, 11, 44), 11 * gaps.sum()),
         (bounds.ucb1(GAPS, T), ucb1),
         (bounds.delayed_ucb1(GAPS, 11, T), ucb1 + 11 * gaps.sum()),
@@ -207,17 +198,12 @@ def test_bounds_of_bandits():
         (bounds.minimax(K, np.array([3.0, 300.0])), [3 / 20, sqrt(2100) / 20]),
         (bounds.exp3(K, T), np.sqrt(2 * T * K * log(K))),
         (bounds.exp4(5, K, T), np.sqrt(2 * T * K * log(5))),
+        (bounds.exp3_ix(K, 411, delta), 2 * K * 411 * eta + (2 / eta + 1) * log(2 / delta)),
         (bounds.exp3_p(K, T, delta), 5.15 * np.sqrt(T * K * log(K / delta))),
-        (
-            bounds.exp3_p(K, T, delta, known=False),
-            np.sqrt(T * K / log(K)) * log(1 / delta) + 5.15 * np.sqrt(T * K * log(K)),
-        ),
+        (any_delta, np.sqrt(T * K / log(K)) * log(1 / delta) + 5.15 * np.sqrt(T * K * log(K))),
         (bounds.bold(np.sqrt, 6, T), 7 * np.sqrt(T / 7)),
         (bounds.delayed_exp3(K, 3, T, 0.03), log(K) / 0.03 + 0.03 * T * (e * K / 2 + 3)),
-        (
-            bounds.sequential_halving(GAPS, 4000),
-            3 * log(4) / log(2) * np.exp(-4000 / (8 * H * log(4) / log(2))),
-        ),
+        (bounds.sequential_halving(GAPS, 4000), 6 * np.exp(-4000 / (8 * H * 2))),  # ln 4 / ln 2 = 2
         (bounds.sequential_halving(GAPS, 3), 1.0),
     ])  # fmt: skip
     with pytest.raises(ArgumentError, match="at least pulls_each times arms, 44"):
@@ -252,7 +238,7 @@ def test_bound_of_duels():
 
 
 def test_bounds_of_classifiers():
-    losses, r, norm = [0.3, 0.0, 1.4], 1.7, 0.7
+    losses, squares, r, norm = [0.3, 0.0, 1.4], 0.3**2 + 1.4**2, 1.7, 0.7
     a, theta, d, k, required = 1.2, 5.0, 30, 4, 3
     A, M, c = a * d / ((a - 1) * theta), k / required * (1 + log(theta) / log(a)), 1 - 1 / required
     assert_equal([
@@ -261,10 +247,8 @@ def test_bounds_of_classifiers():
         (bounds.passive_aggressive("PA", r, norm, [0.0, 0.0]), r**2 * norm**2),
         (bounds.passive_aggressive("PA-I", r, norm, losses, 0.2), 5 * (norm**2 + 0.4 * 1.7)),
         (bounds.passive_aggressive("PA-I", r, norm, losses, 0.9), r**2 * (norm**2 + 1.8 * 1.7)),
-        (
-            bounds.passive_aggressive("PA-II", r, norm, losses, 0.2),
-            (r**2 + 2.5) * (norm**2 + 0.4 * (0.3**2 + 1.4**2)),
-        ),
+        (bounds.passive_aggressive("PA-II", r, norm, losses, 0.2), (r**2 + 2.5) * (norm**2 + 0.4 * squares)),
+        (bounds.winnow(d, k, a, theta), A + (1 + a) * k * (1 + log(theta) / log(a))),
         (bounds.winnow(d, k, a, theta, required), A + (1 + a) * (M + c * A) / (1 - a * c)),
     ])  # fmt: skip
     with pytest.raises(ArgumentError, match=r"promotion: must be less than r / \(r - 1\) = 1.5 \(got 1.5\)"):
@@ -277,28 +261,18 @@ def test_bounds_of_random_features(layout, scaled):
     """The norm of unscaled features is at most sqrt(c m); scaled features have the regularizer m lambda."""
     f, m, N, T, lam, own = 1.7, 30, 7, HORIZONS, 0.4, 0.23
     features = bounds.Features(m, layout, scaled)
+    vaw2 = functools.partial(bounds.vaw2, f, N, features, Y, T, lam)
     c, n = (1.0, 2 * m) if layout == "pair" else (2.0, m)
     effective = lam * m if scaled else lam
     growth = n * Y**2 / 2 * np.log1p(c * m * T / (effective * n))
     energy = (effective / 2 + c * T / 2) * f**2 / m
     largest = 2 * Y**2 * (T + 1) + 4 * growth
+    least, tail = energy + growth, N * Y**2 / 2
     assert_equal([
-        (
-            bounds.vaw(f, 11, X, Y, T, lam),
-            lam * f**2 / 2 + 11 * Y**2 / 2 * np.log1p(X**2 * T / (lam * 11)),
-        ),
+        (bounds.vaw(f, 11, X, Y, T, lam), lam * f**2 / 2 + 11 * Y**2 / 2 * np.log1p(X**2 * T / (lam * 11))),
         (bounds.concatenated(f, N, features, Y, T, lam), energy + N * growth),
-        (
-            bounds.vaw2(f, N, features, Y, T, lam, own),
-            energy + growth + own / 2 + N * Y**2 / 2 * np.log1p(N * largest * T / own),
-        ),
-        (
-            bounds.vaw2(f, N, features, Y, T, lam, own, truncated=True),
-            energy + growth + own / 2 + N * Y**2 / 2 * np.log1p(Y**2 * T / own),
-        ),
-        (
-            bounds.vaw2(f, N, features, Y, T, lam),
-            energy + growth + lam / 2 + N * Y**2 / 2 * np.log1p(N * largest * T / lam),
-        ),
-        (bounds.vaw_ewa(f, N, features, Y, T, lam), energy + growth + 4 * Y**2 * log(N)),
+        (vaw2(own), least + own / 2 + tail * np.log1p(N * largest * T / own)),
+        (vaw2(own, truncated=True), least + own / 2 + tail * np.log1p(Y**2 * T / own)),
+        (vaw2(), least + lam / 2 + tail * np.log1p(N * largest * T / lam)),
+        (bounds.vaw_ewa(f, N, features, Y, T, lam), least + 4 * Y**2 * log(N)),
     ])  # fmt: skip

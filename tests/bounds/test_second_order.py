@@ -2,10 +2,8 @@
 
 import numpy as np
 import pytest
-from references.combiners import predictions_of, weights_of
+from references.combiners import weights_of
 
-import jaxonline as jo
-from benchmarks.papers.engines.kernels import aggregate
 from jaxonline.bounds import boa, ml_poly, ml_prod
 
 BOUNDS = {"ml-poly": ml_poly, "ml-prod": ml_prod, "boa": boa}
@@ -100,29 +98,3 @@ def test_closed_forms_for_losses_in_the_unit_interval():
         published = C / np.sqrt(np.log(K)) * np.sqrt(1 + V) + 2 * C
         ratio = ml_prod(r, 1.0)[-1] / published
         assert ((ratio > 0.1) & (ratio < 1.0)).all()
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", ["MLPoly", "MLProd", "BOA"])
-def test_runs_of_the_learners_with_the_squared_loss_are_below_the_bounds(name):
-    """The squared loss is convex, so that the loss of the weighted mean is at most the weighted mean of the losses."""
-    import jax
-
-    rng = np.random.default_rng(5)
-    y = rng.uniform(size=300)
-    experts = np.clip(y[:, None] + rng.normal(size=(300, 6)) * np.linspace(0.1, 1.0, 6), 0, 1)
-    with jax.enable_x64(True):
-        found = np.asarray(aggregate(getattr(jo.learners, name)(), experts, y).predictions)
-    rule = {"MLPoly": "ml-poly", "MLProd": "ml-prod", "BOA": "boa"}[name]
-    np.testing.assert_allclose(found, predictions_of(rule, experts, y), atol=1e-9)
-    r = ((found - y) ** 2)[:, None] - (experts - y[:, None]) ** 2
-    limit = BOUNDS[rule](r)
-    assert (np.cumsum(r, axis=0) <= limit).all()
-    assert limit.assumptions.environment == "any"
-
-
-@pytest.mark.parametrize("bad", [[[0.1], [0.2]], [0.1, 0.2], [[np.nan, 0.0]], np.zeros((0, 2))])
-@pytest.mark.parametrize("rule", BOUNDS)
-def test_bad_regrets_raise(rule, bad):
-    with pytest.raises(ValueError, match="regrets"):
-        BOUNDS[rule](bad)

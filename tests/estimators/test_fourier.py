@@ -10,9 +10,8 @@ import pytest
 from tiers import some
 
 from jaxonline.estimators.fourier import FourierFeatures
-from jaxonline.kernels import Gaussian, Laplacian, Linear, Scaled, Sum
+from jaxonline.kernels import Gaussian, Laplacian, Scaled, Sum
 from jaxonline.kernels.shift_invariant import Cauchy, GaussianMixture, RadialExponential
-from jaxonline.parameters.struct import stack
 
 pytestmark = pytest.mark.fast_compile
 
@@ -95,61 +94,3 @@ def test_drawn_features_estimate_the_kernel(name, layout):
     assert np.abs(one).max() <= math.sqrt((2 if layout == "cosine" else 1) * k0) * (1 + 1e-6)
     if layout == "cosine":
         assert np.abs(one).max() > 1.4 * math.sqrt(k0)  # the paper's range [-1, 1] is left
-
-
-def test_pair_layout_has_the_smaller_variance_per_frequency():
-    """The difference per frequency is k(x, x)^2/2; per feature the pair is better if 2 k(x, x')^2 > k(2x, 2x')."""
-    zero = jnp.zeros(1)
-    for r in (0.1, 1.0, 3.0):
-        for kernel in (Gaussian(1.0), Laplacian(1.0), Cauchy(1.0)):
-            x = jnp.array([r])
-            cosine, pair = (float(single_frequency_variance(kernel, x, zero, layout)) for layout in ("cosine", "pair"))
-            np.testing.assert_allclose(cosine - pair, 0.5, rtol=1e-6)
-            better = 2 * float(kernel(x, zero)) ** 2 > float(kernel(2 * x, zero))
-            assert (2 * pair < cosine) == better
-            assert better or isinstance(kernel, Cauchy)
-
-
-def test_features_are_a_pytree(both_precisions):
-    """Two drawn maps vmapped together; features have the dtype of x."""
-    draw = jax.jit(lambda key: FourierFeatures.draw(key, Gaussian(1.0), 3, 5))
-    maps = [draw(jax.random.key(i)) for i in range(2)]
-    x = jnp.asarray(X, both_precisions)
-    together = jax.jit(jax.vmap(lambda features: features(x)))(stack(maps))
-    assert together.shape == (2, 10)
-    assert together.dtype == both_precisions
-    for row, features in zip(together, maps, strict=True):
-        np.testing.assert_allclose(row, features(x), rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("make", "error", "message"),
-    [
-        (
-            lambda: FourierFeatures.draw(jax.random.key(0), Linear(), 2, 5),
-            TypeError,
-            r"\bkernel\b.*Linear",
-        ),
-        (
-            lambda: FourierFeatures.draw(jax.random.key(0), Gaussian(1.0), 2, 5, "sine"),
-            ValueError,
-            r"\blayout\b.*'sine'",
-        ),
-        (
-            lambda: FourierFeatures.draw(jax.random.key(0), Gaussian(1.0), 0, 5),
-            ValueError,
-            r"\bdimension\b",
-        ),
-        (
-            lambda: FourierFeatures.draw(jax.random.key(0), Gaussian(1.0), 2, 0),
-            ValueError,
-            r"\bn_frequencies\b",
-        ),
-        (lambda: FourierFeatures([1.0]), ValueError, r"\bfrequencies\b"),
-        (lambda: FourierFeatures([[1.0]], [0.0, 1.0]), ValueError, r"\bphases\b.*\(2,\)"),
-        (lambda: FourierFeatures([[1.0]], at_zero=-1.0), ValueError, r"\bat_zero\b"),
-    ],
-)
-def test_invalid_arguments_raise_errors(make, error, message):
-    with pytest.raises(error, match=message):
-        make()

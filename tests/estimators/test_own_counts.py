@@ -1,4 +1,4 @@
-"""Own distributions of the number of copies, and the distribution with a polynomial tail."""
+"""Own distributions of the number of copies, and the checks of arguments that no declared type makes."""
 
 import math
 from typing import Any
@@ -7,18 +7,30 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy import special, stats
+from bad_calls import check, row
 
 import jaxonline as jo
 from benchmarks.papers.estimators.series import DiscreteLomax
-from jaxonline.estimators import DotProductFeatureMap, Geometric, SeriesEstimator
-from jaxonline.estimators.counts import CountDistribution
-from jaxonline.estimators.series import exact_second_moment, expected_queries
+from jaxonline import estimators, losses
+from jaxonline.estimators import (
+    AttributeGradient,
+    AttributePairs,
+    DotProductFeatureMap,
+    FiniteDistribution,
+    Geometric,
+    SeriesEstimator,
+    minimum_variance,
+)
+from jaxonline.estimators.attributes import uniform_subset
+from jaxonline.estimators.counts import CountDistribution, distribution_from_magnitudes
+from jaxonline.estimators.noisy_features import copy_moments
+from jaxonline.estimators.series import exact_second_moment, expected_queries, lemma1_bound, variance_table
+from jaxonline.estimators.surrogates import lemma7_bound, surrogate_error
+from jaxonline.kernels import Binomial, ExponentialKernel, Gaussian, Linear
+from jaxonline.kernels.shift_invariant import Cauchy, GaussianMixture
 from jaxonline.parameters.struct import static
 
 pytestmark = pytest.mark.fast_compile
-
-A = 3.0
 
 
 @jo.struct
@@ -33,14 +45,6 @@ class OneOrFour(CountDistribution):
 
     def log_pmf(self, n):
         return jnp.log(jnp.where(n == 4, self.claimed, jnp.where(n == 1, 1.0 - self.claimed, 0.0)))
-
-
-class Plain(CountDistribution):
-    def sample(self, key):
-        return 1
-
-    def log_pmf(self, n):
-        return jnp.zeros(jnp.shape(n))
 
 
 def test_own_distribution_is_unbiased():
@@ -69,17 +73,6 @@ def test_defaults_of_an_own_distribution():
     assert exact_second_moment(estimator, 0.5) == pytest.approx(0.5 / 0.75 + 0.5**4 / 0.25, rel=1e-12)
     tail = np.asarray(estimator.law.tail(jnp.arange(6, dtype=jnp.int32)))
     np.testing.assert_allclose(tail, [1, 1, 0.25, 0.25, 0.25, 0], atol=1e-6)
-
-
-def test_invalid_own_distributions_raise_errors():
-    with pytest.raises(ValueError, match=r"\blaw\b.*n = 2"):
-        SeriesEstimator([0.0, 1.0, 1.0], OneOrFour(0.25, 0.25))
-    with pytest.raises(TypeError, match=r"\blaw\b.*pytree.*jo\.struct"):
-        SeriesEstimator([1.0], Plain())
-    with pytest.raises(TypeError, match=r"\blaw\b.*CountDistribution"):
-        SeriesEstimator([1.0], 2.0)
-    with pytest.raises(ValueError, match=r"\bexponent\b.*got 1"):
-        DiscreteLomax(1.0)
 
 
 @jo.struct
@@ -131,7 +124,7 @@ class Own(CountDistribution):
 def test_own_probabilities_and_draws_are_checked(law, problem):
     for make in (
         lambda: SeriesEstimator([0.0, 1.0], law),
-        lambda: DotProductFeatureMap(jo.kernels.ExponentialKernel(), law),
+        lambda: DotProductFeatureMap(ExponentialKernel(), law),
         lambda: jo.estimators.limit_counts(law, 3),
     ):
         with pytest.raises(ValueError, match=rf"^law: must .*{problem}"):
@@ -148,60 +141,61 @@ def test_long_tails_are_no_errors():
         jax.eval_shape(lambda y: y * SeriesEstimator([0.0, 1.0], Own(1.0, 0.5, -1)).law.pmf(jnp.int32(4)), 1.0)
 
 
-def test_lomax_has_its_stated_probabilities_and_mean():
-    """Against differences of the tail, and sums of a million terms; E N is infinite for a <= 2."""
-    law, n = DiscreteLomax(A), np.arange(1_000_000.0)
-    tail = (1 + n) ** (1 - A)
-    np.testing.assert_allclose(np.exp(law.log_table(1000)), (tail[:-1] - tail[1:])[:1000], rtol=1e-9)
-    k = jnp.arange(50, dtype=jnp.int32)
-    np.testing.assert_allclose(law.pmf(k), np.exp(law.log_table(50)), rtol=1e-4)
-    np.testing.assert_allclose(law.tail(k), tail[:50], rtol=1e-5)
-    assert law.mean() == pytest.approx(tail[1:].sum(), abs=2e-6)
-    assert math.isinf(DiscreteLomax(2.0).mean())
-    assert DiscreteLomax(2.001).mean() > 900
+class Plain(Always):
+    """A distribution that is no pytree."""
 
 
-def test_lomax_samples_follow_the_distribution():
-    """Chi-square test at level 1e-6 of 2^16 draws; a distribution shifted by one is rejected."""
-    draws = np.asarray(jax.jit(jax.vmap(DiscreteLomax(A).sample))(jax.random.split(jax.random.key(3), 1 << 16)))
-    pmf = np.exp(DiscreteLomax(A).log_table(20))
-    expected = len(draws) * np.append(pmf, 1 - pmf.sum())
-    observed = np.bincount(np.minimum(draws, 20), minlength=21)
+SURROGATE, TWO = estimators.Surrogate, FiniteDistribution([0.5, 0.5])
+FOR_LOSS, BEST, KEY = SeriesEstimator.for_loss, estimators.best_feature_map, jax.random.key(0)
+LOGISTIC, SQUARED, EXPONENTIAL = losses.Logistic(), losses.Squared(), losses.Exponential()
+WRONG = [
+    ("n_attributes: must be even", lambda: AttributeGradient(3)),
+    ("n_for_prediction: must be below n_attributes = 3", lambda: AttributeGradient(3, n_for_prediction=3)),
+    ("n_attributes: must be at most d + 5 = 9", lambda: AttributeGradient(10).choose(KEY, jnp.ones(4))),
+    ("n_attributes: must be even", lambda: AttributePairs(5)),
+    ("n_attributes: must be at most 2 d^2 = 8", lambda: AttributePairs(10).choose(KEY, 2)),
+    ("n_attributes: must be smaller to enumerate", lambda: AttributePairs(10).support(np.ones(20))),
+    ("size: must be at most d = 3", lambda: uniform_subset(KEY, 3, 4)),
+    ("p: ", lambda: Geometric(1.0)),
+    ("exponent: ", lambda: DiscreteLomax(1.0)),
+    ("probabilities: must have the sum 1 (got the sum 0.9", lambda: FiniteDistribution([0.5, 0.4])),
+    ("probabilities: ", lambda: FiniteDistribution([1.5, -0.5])),
+    ("magnitudes: must have a positive", lambda: distribution_from_magnitudes([0.0, 0.0])),
+    ("must be below radius^2 = 9.8696 (got 10)", lambda: FOR_LOSS(LOGISTIC, Geometric(4.0), 2.5)),
+    ("second_moment", lambda: lemma1_bound(LOGISTIC, 4.0, 2.5)),
+    ("second_moment", lambda: exact_second_moment(FOR_LOSS(LOGISTIC, Geometric(4.0), 1.0), 2.5)),
+    ("second_moment: ", lambda: FOR_LOSS(LOGISTIC, minimum_variance, 9.9)),
+    ("second_moment: ", lambda: minimum_variance(LOGISTIC.coefficients(10), 9.9, radius=math.pi)),
+    ("1024", lambda: FOR_LOSS(LOGISTIC, minimum_variance, 9.8695)),  # too close to the edge for a table
+    ("second_moment: must be smaller", lambda: FOR_LOSS(LOGISTIC, minimum_variance, 8.9)),
+    ("reach: ", lambda: FOR_LOSS(EXPONENTIAL, Geometric(2.0), 1e6)),
+    ("reach: ", lambda: FOR_LOSS(LOGISTIC, Geometric(2.0), 1.0, reach=3.5)),
+    ("n_terms: must be at least", lambda: FOR_LOSS(EXPONENTIAL, Geometric(2.0), 1.0, n_terms=5)),
+    ("law: must give n = 2", lambda: SeriesEstimator([1.0, 0.0, 0.5], TWO)),
+    ("mean: must be given", lambda: exact_second_moment(SeriesEstimator([0.0, 1.0], Geometric(2.0), 0.0, 1.0), 1.0)),
+    ("second_moment: must be above 1", lambda: variance_table([SQUARED], mean=1.0, second_moment=0.5)),
+    ("copy_moment: ", lambda: DotProductFeatureMap(Binomial(1.0), Geometric(2.0)).second_moment(0.5)),
+    ("capacity: ", lambda: DotProductFeatureMap(Linear(), TWO).estimate(KEY, lambda key: np.ones(2), 0)),
+    ("x: ", lambda: copy_moments([[1.0]], 1.0)),
+    ("covariance: ", lambda: copy_moments([1.0], -1.0)),
+    ("copy_moment: must be smaller", lambda: BEST(ExponentialKernel(), 800.0)),
+    ("copy_moment: must be smaller", lambda: BEST(Binomial(0.5), 0.9999)),
+    ("copy_moment: must be smaller", lambda: BEST(Gaussian(1.0), 5000.0)),
+    ("pair_moment: must be smaller", lambda: BEST(Gaussian(100.0), 1.0, 1e16)),
+    ("copy_moment: must be below the kernel's radius 1 (got 1.5)", lambda: BEST(Binomial(1.0), 1.5)),
+    ("covariance: ", lambda: SURROGATE(Gaussian(1.0), 0.5, dimension=3)),
+    ("0.6", lambda: SURROGATE(Gaussian(1.0), [[0.4, 0.2], [0.2, 0.4]])),
+    ("covariance: ", lambda: SURROGATE(GaussianMixture([0.1, 2.0], [1.0, 1.0]), [0.3])),
+    ("dimension: must be given", lambda: SURROGATE(Gaussian(1.0), 0.1)),
+    ("dimension: ", lambda: SURROGATE(Gaussian(1.0), [0.1], dimension=2)),
+    ("cut: ", lambda: estimators.radial_surrogate(Cauchy(4.0), 0.25, cut=2.0, dimension=4)),
+    ("cut: ", lambda: surrogate_error(Cauchy(4.0), [0.25, 0.5], cut=1.5)),
+    ("c: ", lambda: lemma7_bound(0.25, 4.0, 4)),
+]
 
-    def p_value(counts):
-        return stats.chi2.sf(np.sum((counts - expected) ** 2 / expected), 20)
 
-    assert p_value(observed) > 1e-6
-    assert p_value(np.roll(observed, 1)) < 1e-12
-
-
-def test_second_moment_with_polynomial_coefficients():
-    """l'(a) = (2/pi) (a sqrt(1 - a^2) + asin a), the absolute loss smoothed by a semicircle: |gamma_n| ~ n^-5/2.
-
-    At E X^2 = 1 the terms decay as n^(a - 2 b), so a sum over twice as many terms grows by 2^(1 + a - 2 b) times the
-    growth before: by half for a = 3 (it converges), by sqrt(2) for a = 4.5 (it diverges). `Geometric` diverges faster.
-    """
-
-    def moment(law, terms):
-        k = np.arange(terms)
-        gammas = np.zeros(2 * terms)
-        gammas[1::2] = 4 / np.pi * (-1.0) ** k * special.binom(0.5, k) / (2 * k + 1)
-        return exact_second_moment(SeriesEstimator(gammas, law), 1.0)
-
-    def ratio(law):
-        return (moment(law, 400) - moment(law, 200)) / (moment(law, 200) - moment(law, 100))
-
-    assert ratio(DiscreteLomax(3.0)) == pytest.approx(0.5, rel=0.02)
-    assert ratio(DiscreteLomax(4.5)) == pytest.approx(math.sqrt(2.0), rel=0.02)
-    assert ratio(Geometric(1.5)) > 1e30
-
-
-def test_feature_map_with_lomax_has_its_second_moment():
-    """sum beta_n M^n / P(n) for the kernel (1 - <x, x'>)^-1/2 at M = 0.5, by a loop."""
-    feature_map = DotProductFeatureMap(jo.kernels.Binomial(0.5), DiscreteLomax(A))
-    expected = sum(
-        float(special.poch(0.5, n)) / math.factorial(n) * 0.5**n / ((1 + n) ** (1 - A) - (2 + n) ** (1 - A))
-        for n in range(100)
-    )
-    assert feature_map.second_moment(0.5) == pytest.approx(expected, rel=1e-9)
-    assert feature_map.expected_queries() == pytest.approx(math.pi**2 / 6 - 1, rel=1e-12)
+def test_wrong_arguments_raise_errors():
+    check([row(call, ValueError, text) for text, call in WRONG])
+    check([row(lambda: SeriesEstimator([1.0], Plain(1)), TypeError, "law: must be a pytree")])
+    # the optimal distribution has a finite second moment further out than a geometric one, up to E X^2 = pi^2
+    assert math.isfinite(exact_second_moment(FOR_LOSS(LOGISTIC, minimum_variance, 2.5), 2.5))

@@ -7,7 +7,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import jaxonline as jo
 from jaxonline.estimators import MeanOfCopies, PairsOfCopies, TwoCopies
 from jaxonline.feedback import ReplicatesOracle
 
@@ -78,11 +77,3 @@ def test_all_pairs_vary_less_than_one_pair(w):
     terms = np.linalg.solve(np.stack([numbers**0.0, 1 / numbers, 1 / (numbers * (numbers - 1))], axis=1), traces[:3])
     assert terms[0] == pytest.approx(4 * LABEL_NOISE**2 * (X @ X), rel=1e-3)
     assert terms @ [1, 1 / 6, 1 / 30] == pytest.approx(traces[3], rel=1e-4)
-
-
-def test_too_few_copies_raise_an_error():
-    with pytest.raises(ValueError, match="n_copies: must be at least 2"):
-        PairsOfCopies(1)
-    game = jo.Game(jo.environments.DataStream(X[None], np.array([Y])), jo.Replicates(COPIES[:1]))
-    with pytest.raises(ValueError, match="copies: must be at most 3 a round"):
-        jo.play(game, jo.GradientLearner(PairsOfCopies(4), step_size=0.1), 0, 1)

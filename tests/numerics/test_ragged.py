@@ -124,9 +124,6 @@ def test_many_runs(share):
     np.testing.assert_array_equal(got, np.where(j < n[:, None], a[:, None] + j, 0))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Sums, and changes of a state
-
 NESTINGS = ["one run", "runs", "learners in runs", "runs in learners", "the same number"]
 
 
@@ -145,14 +142,6 @@ def nested(function, nesting):
 def summed(function, number, share):
     """The sum of `function(j)`, which depends on no state."""
     return ragged_add(lambda j, _: Increment(function(j)), number, jnp.int32(0), share)
-
-
-@pytest.mark.parametrize("nesting", some(NESTINGS, "runs", "learners in runs"))
-def test_sums(nesting):
-    got = jax.jit(nested(lambda n, a, b: summed(lambda j: a[0] * (j + 1) ** 2 + b, n, 0.3), nesting))()
-    number = np.full_like(NUMBERS, 4) if nesting == "the same number" else NUMBERS
-    wanted = [[sum(a[0] * (j + 1) ** 2 + b for j in range(n)) for b in B] for n, a in zip(number, A, strict=True)]
-    np.testing.assert_array_equal(got, wanted)
 
 
 @pytest.mark.parametrize("nesting", some(NESTINGS, "runs", "learners in runs"))
@@ -176,10 +165,6 @@ def test_ragged_add_matches_a_loop(nesting, share):
         return [*rows, a[0] + (a[1] * (calls + 1) - b).sum()]
 
     np.testing.assert_array_equal(got, [[wanted(n, a, b) for b in B] for n, a in zip(number, A, strict=True)])
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Work
 
 
 class Counter:
@@ -212,9 +197,10 @@ def test_work_is_proportional_to_the_calls(share):
     """As many calls as there are, rounded up to a full piece; runs without vmap make exactly theirs."""
     counter = Counter()
     total = int(np.clip(NUMBERS, 0, ROOM).sum())
-    made = counter.of(jax.vmap(lambda n, a: ragged_map(lambda j: counter(j, a, B[0]), n, ROOM, share)), NUMBERS, A)
+    mapped = jax.vmap(lambda n, a: ragged_map(lambda j: counter(j, a, B[0]), n, ROOM, share))
     piece = max(1, min(round(share * RUNS), RUNS * ROOM))
-    assert made == -(-total // piece) * piece
+    assert counter.of(mapped, NUMBERS, A) == -(-total // piece) * piece
+    assert counter.of(mapped, np.full(RUNS, ROOM + 7, np.int32), A) == -(-RUNS * ROOM // piece) * piece
     one = [counter.of(lambda n: ragged_map(lambda j: counter(j, A[0], B[0]), n, ROOM, share), n) for n in (0, 3, 50)]
     assert one == [0, 3, 50]
 
@@ -243,19 +229,6 @@ def test_work_of_sums_and_additions():
     assert counter.of(sums, NUMBERS, A) == -(-total // 5) * 5
     added = jax.vmap(lambda n, a: ragged_add(lambda j, s: Increment(s + counter(j, a, B[0])), n, a[0], 0.1))
     assert counter.of(added, NUMBERS, A) == -(-total // 2) * 2
-
-
-def test_number_equal_to_capacity():
-    counter = Counter()
-    everyone = np.full(RUNS, ROOM + 7, np.int32)
-    mapped = jax.vmap(lambda n, a: ragged_map(lambda j: counter(j, a, B[0]), n, ROOM, 1.0))
-    assert counter.of(mapped, everyone, A) == RUNS * ROOM
-
-
-@pytest.mark.parametrize("capacity", [0, -1, 2.0])
-def test_bad_capacity(capacity):
-    with pytest.raises((ValueError, TypeError), match="capacity"):
-        ragged_map(lambda j: j, jnp.int32(1), capacity)
 
 
 def test_batch_max_is_the_maximum_over_all_batches():

@@ -26,14 +26,7 @@ CALLS = {
     "t": [(5.0,), (P + 2,), (3.0, (3, 4))],
     "uniform": [(), ((3,),), ((), jnp.float32, -1.0, 2.0)],
 }
-OWN = {
-    "fast_beta",
-    "fast_normal",
-    "inlined",
-    "stack_draws",
-    "weighted_index",
-    "words",
-}  # with numbers, or names, of their own
+OWN = {"fast_beta", "fast_normal", "inlined", "stack_draws", "weighted_index", "words"}  # with numbers of their own
 
 
 def test_every_public_function_has_a_comparison_with_jax():
@@ -66,38 +59,6 @@ def test_random_numbers_equal_those_of_jax(name, x64):
             assert alone.dtype == of_runs.dtype == wanted.dtype
 
 
-@jo.struct
-class Counts(jo.Environment):
-    """Outcomes of a distribution that `jax.random` draws with jax's own generator only."""
-
-    mean: float
-    mine: bool = jo.static(default=True)
-
-    oblivious = True
-    instance_spec, outcome_spec = jax.ShapeDtypeStruct((1,), jnp.float32), jax.ShapeDtypeStruct((), jnp.float32)
-
-    def init(self, key):
-        return ()
-
-    def instance(self, key, state, t):
-        return jnp.ones(1), state
-
-    def outcome(self, key, state, t, x, y_hat):
-        poisson = random.poisson if self.mine else jax.random.poisson
-        return poisson(key, self.mean).astype(jnp.float32), state
-
-
-def test_poisson_works_with_keys_of_a_run():
-    learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.1)
-    game = jo.Game(Counts(2.0), jo.FullInformation())
-    history = jo.play(game, learner, jax.random.key(0), n_rounds=20)[1]
-    assert (history.y == history.y.round()).all()
-    assert 0 < history.y.mean() < 4
-    assert jo.simulate(game, learner, n_runs=3, n_rounds=5).failed.sum() == 0
-    with pytest.raises(NotImplementedError, match=r"jo\.random\.poisson"):
-        jo.play(jo.Game(Counts(2.0, mine=False), jo.FullInformation()), learner, jax.random.key(0), n_rounds=2)
-
-
 def test_random_functions_reject_bad_arguments():
     key = jax.random.key(0)
     with pytest.raises(TypeError, match="p: must be floating"):
@@ -114,3 +75,14 @@ def test_fold_in_after_a_value_is_the_same_key():
     key, move = random.inlined(jax.random.key(0)), jnp.array([0.5, jnp.nan])
     for after in (None, move, jnp.int32(3), ()):
         assert random.fold_in(key, 5, after=after) == jax.random.fold_in(key, 5)
+
+
+def test_poisson_numbers_in_a_game_are_those_of_this_package():
+    def play(poisson):
+        noise = jo.noise.CustomNoise(lambda key, t, x: poisson(key, 2.0, x.shape).astype(x.dtype) - 2.0)
+        game = jo.Game(jo.environments.DataStream(np.eye(2), np.ones(2)), jo.NoisyCopies(noise))
+        return jo.play(game, jo.GradientLearner(jo.estimators.TwoCopies(), 0.1), jax.random.key(0), n_rounds=2)[1]
+
+    assert np.isfinite(play(random.poisson).y_hat).all()
+    with pytest.raises(NotImplementedError, match=r"jo\.random\.poisson"):
+        play(jax.random.poisson)
