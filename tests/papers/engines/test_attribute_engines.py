@@ -35,11 +35,7 @@ def choices(key, law):
     return at
 
 
-CASES = {
-    "aer": ("l1", 0.7, 0.8),
-    "aer, within the ball": ("l1", 9.0, 50.0),
-    "aerr": ("l2", 0.05, 0.6),
-}
+CASES = {"aer": ("l1", 0.7, 0.8), "aer, within the ball": ("l1", 9.0, 50.0), "aerr": ("l2", 0.05, 0.6)}
 
 
 @pytest.mark.long
@@ -89,13 +85,6 @@ def test_edge_cases_constant_features_one_class_all_attributes(law, k, d, x64):
     assert w[..., 1].min() > 0.1
     assert (w[..., 2] == 0.0).all()
     assert (w[..., d:] == 0.0).all()
-
-
-@pytest.mark.parametrize(("k", "radii", "name"), [(4, [1.0], "n_attributes"), (2, [1.0, 2.0], "radii")])
-def test_invalid_arguments_raise_errors(k, radii, name):
-    with pytest.raises(ValueError, match=f"^{name}: "):
-        play_streams("aer", np.ones((2, 3)), np.ones(2), np.zeros((1, 1), int), jax.random.split(jax.random.key(0), 1),
-                     [1.0], radii, k)  # fmt: skip
 
 
 @pytest.mark.long

@@ -73,10 +73,6 @@ def test_n_rounds_ignores_padding(x64, name):
     assert play._cache_size() == 1
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Forecasts of many kernels
-
-
 def test_expert_forecasts_equal_single_forecasts(x64, monkeypatch):
     """In jobs of one shape, turns and kernels that are played at once; the last one is filled up with the first."""
     N, shapes = 30, [(2, 8)] * 2
@@ -96,10 +92,6 @@ def test_expert_forecasts_equal_single_forecasts(x64, monkeypatch):
         np.testing.assert_allclose(forecasts.vaw[:, kernel], vaw, rtol=0, atol=1e-12)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# VAW and online ridge in blocks
-
-
 @pytest.mark.parametrize(
     ("T", "m", "regularizer"), some([(1, 3, 1.0), (33, 3, 1.0), (300, 20, 0.01), (300, 1, 1.0)], (300, 1, 1.0))
 )
@@ -111,23 +103,6 @@ def test_forecast_matches_direct_solve(x64, T, m, regularizer):
         np.testing.assert_allclose(forecasts.ridge, ridge, rtol=0, atol=1e-9)
         np.testing.assert_allclose(forecasts.vaw, vaw, rtol=0, atol=1e-9)
         np.testing.assert_allclose(state.w, w, rtol=0, atol=1e-9)
-
-
-@pytest.mark.long
-def test_forecast_matches_direct_solve_after_many_rounds(x64):
-    """The recursion does not drift in float64: T = 5000, features of unit norm."""
-    X, y = sequence(5000, 4)
-    dictionary = Dictionary.published(0, 4)
-    Z = np.asarray(jax.vmap(Dictionary(dictionary.frequencies[30:31]))(jnp.asarray(X)))[:, 0]
-    forecasts, _ = forecast(Z, y)
-    S, b = np.eye(100) + Z[:4990].T @ Z[:4990], Z[:4990].T @ y[:4990]
-    for t in range(4990, 5000):
-        assert abs(forecasts.ridge[t] - Z[t] @ np.linalg.solve(S, b)) < 1e-11
-        S, b = S + np.outer(Z[t], Z[t]), b + y[t] * Z[t]
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# OMKL-GF
 
 
 @pytest.mark.long

@@ -15,7 +15,7 @@ from benchmarks.papers.engines.sleeping import (
     sleeping_hedge,
     sleeping_ucb,
 )
-from jaxonline.environments import BernoulliArms, DataStream, LinearModel
+from jaxonline.environments import BernoulliArms, DataStream
 from jaxonline.learners import UCB1, UpdateOnArrival
 from jaxonline.learners.experts.weights import add_losses
 
@@ -124,17 +124,3 @@ def test_bounds_equal_formulas():
     )  # fmt: skip
     expected = 8 * np.log(500) * pairs + (1 + np.pi**2 / 3) * gaps.sum()
     np.testing.assert_allclose(sleeping_ucb(gaps[::-1], 500), expected)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Sleeping(BernoulliArms([0.1, 0.2]), [[1, 0], [0, 0]]), "available: must be a table.*available arm"),
-        (lambda: Sleeping(BernoulliArms([0.1, 0.2]), [[1, 0, 1]]), "available: must have 2 columns"),
-        (lambda: Sleeping(LinearModel([1.0]), [[1]]), "outcomes of the environment: must be vectors"),
-        (lambda: sleeping_ucb([-0.1, 0.2], 500), "gaps"),
-    ],
-)
-def test_bad_values_raise(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()
