@@ -3,21 +3,15 @@
 import itertools
 import math
 
-import jax
 import numpy as np
 import pytest
 from scipy import linalg
 
-from benchmarks.papers.claims import (
-    multikernel,
-)
-from benchmarks.papers.claims.registry import run_claims
+from benchmarks.papers.claims import multikernel
 from jaxonline import bounds
 from jaxonline.environments import Autoregressive
-from jaxonline.simulation.blocks import default_mesh
 
 pytestmark = pytest.mark.fast_compile
-ONE = default_mesh(jax.devices()[:1])
 
 
 def vaw(Z, y, lam):
@@ -117,32 +111,16 @@ def test_printed_table_has_other_winners_on_one_set():
 
 
 def test_superfluous_numbers_of_kernels():
-    """E61 and E62, from the displays of the paper; the variance of a sum of independent estimates is the sum."""
+    """E61 and E62, from the displays of the paper."""
     N, m, T, Y, f, lam = 7, 20, 300, 1.3, 2.1, 0.8
     log, energy = m * Y**2 / 2 * math.log(1 + 2 * T / lam), f**2 / m
     printed, right = (((lam / 2 + n * T) * energy + N * log) for n in (N, 1))
     features = bounds.Features(m)
     assert bounds.concatenated(f, N, features, Y, T, lam) == pytest.approx(right) == pytest.approx(849.55, abs=0.01)
-    assert (
-        multikernel.printed_concatenated(f, N, features, Y, T, lam)
-        == pytest.approx(printed)
-        == pytest.approx(1246.45, abs=0.01)
-    )
+    larger = multikernel.printed_concatenated(f, N, features, Y, T, lam)
+    assert larger == pytest.approx(printed) == pytest.approx(1246.45, abs=0.01)
     one, inside = (lam / 2 + T) * energy + log + lam / 2, 2 * T * (T + 1) + 2 * m * T * math.log(1 + 2 * T / lam)
     printed, right = (one + N * Y**2 / 2 * math.log(1 + n * Y**2 / lam * inside) for n in (N, 1))
     assert bounds.vaw2(f, N, features, Y, T, lam) == pytest.approx(printed) == pytest.approx(268.23, abs=0.01)
     assert right == pytest.approx(256.72, abs=0.01)
     assert printed - right <= N * Y**2 / 2 * math.log(N)
-    estimates = np.random.default_rng(0).normal(size=(200_000, N))
-    assert np.var(estimates.sum(axis=1)) == pytest.approx(N, rel=0.03)  # and not N^2
-
-
-def test_forecasts_stay_below_the_sharp_bound_on_any_sequence():
-    """The claim on Eq. 24, by the formula of VAW on random sequences: z_t^2 <= Y^2 (t - 1)/4."""
-    rng = np.random.default_rng(0)
-    for scale in (0.01, 0.1, 1.0, 10.0):
-        z = rng.normal(size=(50, 30, 2)) * scale
-        y = rng.choice([-1.0, 1.0], 30)
-        assert np.all(vaw(z, y, 1e-3) ** 2 <= np.arange(30) / 4 + 1e-9)
-    (row,) = run_claims("largest forecast of VAW", mesh=ONE)
-    assert row.verification.bias == pytest.approx(0, abs=1e-5)

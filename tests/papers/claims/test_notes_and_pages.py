@@ -1,27 +1,18 @@
 """The notes and places of the papers, and the pages made from them, say what the code says."""
 
-import importlib.util
 import re
-from collections import Counter
 from pathlib import Path
 
 import pytest
 
 import jaxonline
 from benchmarks.papers.claims.notes import KINDS, NOTES, PAPERS, count_by_kind, find_note
-from benchmarks.papers.claims.page import claims_page, notes_table, papers_page, stored_rows
+from benchmarks.papers.claims.page import papers_page, stored_rows
 from benchmarks.papers.claims.places import PLACES, claims_at, defining_file, named_tests, studies_of
 from benchmarks.papers.claims.registry import all_claims
 from benchmarks.papers.claims.report import as_text
 
 ROOT = Path(jaxonline.__file__).parents[1]
-FOLDER = ROOT / "benchmarks" / "papers"
-
-
-def cells(line: str) -> list[str]:
-    """The cells of a line of a Markdown table without escapes."""
-    split = re.split(r"(?<!\\)\|", line)[1:-1]
-    return [re.sub(r"\\(.)", r"\1", cell.strip()) for cell in split]
 
 
 def test_notes_are_numbered_and_have_a_paper_and_a_class():
@@ -35,47 +26,10 @@ def test_notes_are_numbered_and_have_a_paper_and_a_class():
         find_note(63)
 
 
-def test_the_page_of_claims_has_every_row_and_every_note():
-    row = {
-        "claim": "a | b_1", "paper": "A, Lemma 1", "form": "printed", "method": "computation", "mathematics": True,
-        "bias": 1.0, "half_width": 0.5, "detectable": None, "second_moment": None, "exact_second_moment": None,
-        "second_moment_bound": None, "verdict": "biased", "expected": "biased",
-    }  # fmt: skip
-    page = claims_page([row])
-    (line,) = (line for line in page.splitlines() if "Lemma 1 | printed" in line)
-    assert cells(line) == [
-        "a | b_1", "A, Lemma 1", "printed", "computation, mathematics", "+1 ± 0.5", "-", "**biased**",
-    ]  # fmt: skip
-    assert notes_table() in page
-    assert all(str(paper) in page for paper in PAPERS.values())
-    for line, note in zip(notes_table().splitlines()[2:], NOTES, strict=True):
-        assert cells(line) == [
-            f"E{note.number}", f"{note.paper}, {note.place}", note.kind, note.printed, note.right, note.note,
-        ]  # fmt: skip
-
-
 def test_stored_verdicts_are_the_expected_ones_of_all_claims():
     """Update them with `python -m benchmarks.papers verify --json benchmarks/papers/results/claims.json`."""
     stored = [(row["claim"], row["paper"], row["form"], row["verdict"]) for row in stored_rows()]
     assert stored == [(claim.name, claim.paper, claim.form, claim.expected) for claim in all_claims()]
-
-
-def test_the_readme_counts_claims_and_notes():
-    text = (FOLDER / "README.md").read_text()
-    assert len(text.splitlines()) <= 60
-    counted = re.findall(r"^\*\*.*?\*\* \(([A-E])\):.*?^(\d+) claims; notes: (.*?)\.$", text, re.MULTILINE | re.DOTALL)
-    expected = []
-    for letter in PAPERS:
-        kinds = Counter(note.kind for note in NOTES if note.paper == letter)
-        phrase = ", ".join(f"{kind} {kinds[kind]}" for kind in KINDS if kinds[kind])
-        expected.append((letter, str(sum(claim.paper.startswith(letter) for claim in all_claims())), phrase))
-    assert counted == expected
-
-
-def test_the_paper_counts_the_notes_by_class():
-    text = " ".join((ROOT / "docs/paper/paper.md").read_text().split())
-    assert count_by_kind() in text
-    assert not re.search(r"\b\d+ errata", text)
 
 
 def test_every_claim_has_a_place_on_the_page_of_papers():
@@ -129,20 +83,3 @@ def test_named_studies_and_tests_exist():
         assert all((ROOT / defining_file(name)).exists() for name in place.names)
         for file, function in named_tests(place):
             assert f"\ndef {function}(" in (ROOT / "tests" / file).read_text(), function
-
-
-def test_defining_file_returns_the_file_of_a_name():
-    assert defining_file("learners.NoisyKernel").parts[:2] == ("jaxonline", "learners")
-    assert defining_file("losses") == Path("jaxonline/losses")
-    assert defining_file("papers.studies.variance") == Path("benchmarks/papers/studies/variance.py")
-    assert importlib.util.find_spec("benchmarks.papers.studies.variance") is not None
-    with pytest.raises(AttributeError):
-        defining_file("learners.Nobody")
-
-
-@pytest.mark.parametrize("text", [claims_page(stored_rows()), papers_page()], ids=["claims", "papers"])
-def test_links_have_targets(text):
-    links = re.findall(r"\]\(([^)#]+)\)", text)
-    inside = [link for link in links if "://" not in link and link not in ("claims.md", "papers.md")]
-    assert inside
-    assert [link for link in inside if not (FOLDER / "docs" / link).exists()] == []

@@ -8,15 +8,10 @@ import numpy as np
 import pytest
 from tiers import some
 
-from benchmarks.papers.claims import (
-    noise,
-    regret,
-)
+from benchmarks.papers.claims import noise, regret
 from jaxonline.bounds import two_copies
-from jaxonline.simulation.blocks import default_mesh
 
 pytestmark = pytest.mark.fast_compile
-ONE = default_mesh(jax.devices()[:1])
 
 
 def regret_of_one_run(noise: np.ndarray, reacts: bool) -> float:

@@ -1,4 +1,4 @@
-"""`play_streams` compared with pseudocode and with the learners of the game, and edge cases."""
+"""`play_streams` compared with pseudocode, and edge cases."""
 
 import itertools
 
@@ -9,13 +9,9 @@ import pytest
 from attribute_efficient import reference
 from tiers import some
 
-import jaxonline as jo
-from benchmarks.papers.engines.attributes import _play, play_streams
-from jaxonline.environments import DataStream, three_bits
+from benchmarks.papers.engines.attributes import play_streams
+from jaxonline.environments import three_bits
 from jaxonline.estimators.attributes import AttributeGradient
-from jaxonline.feedback import Attributes
-from jaxonline.game.keys import stream_keys
-from jaxonline.learners import aer, aerr
 
 pytestmark = pytest.mark.fast_compile
 
@@ -39,11 +35,7 @@ def choices(key, law):
     return at
 
 
-CASES = {
-    "aer": ("l1", 0.7, 0.8),
-    "aer, within the ball": ("l1", 9.0, 50.0),
-    "aerr": ("l2", 0.05, 0.6),
-}
+CASES = {"aer": ("l1", 0.7, 0.8), "aer, within the ball": ("l1", 9.0, 50.0), "aerr": ("l2", 0.05, 0.6)}
 
 
 @pytest.mark.long
@@ -55,9 +47,8 @@ def test_play_streams_matches_pseudocode(case, x64):
     keys = jax.random.split(jax.random.key(1), 2)
     order = np.array([np.arange(T), np.arange(T)[::-1]])
     grid = {"rates": [rate, 2 * rate], "radii": [radius, radius / 2]}
-    averages = play_streams(
-        "aer" if law == "l1" else "aerr", X, y, order, keys, **grid, n_attributes=K, record_at=(3, T)
-    )
+    algorithm = "aer" if law == "l1" else "aerr"
+    averages = play_streams(algorithm, X, y, order, keys, **grid, n_attributes=K, record_at=(3, T))
     assert averages.shape == (2, 2, 2, D)
     for s, g in itertools.product(range(2), range(2)):
         path, _ = reference(X[order[s]], y[order[s]], choices(keys[s], law), law=law,
@@ -69,23 +60,6 @@ def test_play_streams_matches_pseudocode(case, x64):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("law", some(["l1", "l2"], "l1"))
-def test_play_streams_matches_the_learner_in_the_game(law, x64):
-    """The same keys, the same attributes, the same hypotheses: what the game's learner would have output."""
-    X, y = rows(2)
-    learner = aer(K, 0.7, 0.8) if law == "l1" else aerr(K, 0.05, 0.6)
-    game = jo.Game(DataStream(X, y), Attributes(K))
-    key = jax.random.key(5)
-    with jax.numpy_dtype_promotion("standard"):
-        state, played = jo.play(game, learner, key, T)
-    assert played.queries.tolist() == [K] * T
-    streamed = play_streams("aer" if law == "l1" else "aerr", X, y, np.arange(T)[None],
-                            stream_keys(key).learner[None], [0.7 if law == "l1" else 0.05],
-                            [0.8 if law == "l1" else 0.6], K)  # fmt: skip
-    np.testing.assert_allclose(state.average * (T + 1) / T, streamed[0, 0, 0], rtol=1e-9, atol=1e-15)
-
-
-@pytest.mark.long
 @pytest.mark.parametrize("law", ["aer", "aerr"])
 def test_one_key_equals_equal_keys_for_all_streams(law, x64):
     """Also where the steps are so large that AERR's scale begins anew within the first rounds."""
@@ -94,76 +68,23 @@ def test_one_key_equals_equal_keys_for_all_streams(law, x64):
     grid = {"rates": [0.7, 1e-4] if law == "aer" else [0.05, 1e4], "radii": [0.8, 0.5], "n_attributes": K}
     one, two = (play_streams(law, X, y, order, keys, **grid) for keys in (key, key[jnp.array([0, 0])]))
     np.testing.assert_allclose(one, two, rtol=1e-12, atol=1e-15)
-    path, _ = reference(X[::-1], y[::-1], choices(key[0], "l1" if law == "aer" else "l2"), rate=grid["rates"][1],
-                        law="l1" if law == "aer" else "l2", radius=0.5)  # fmt: skip
+    norm = "l1" if law == "aer" else "l2"
+    path, _ = reference(X[::-1], y[::-1], choices(key[0], norm), rate=grid["rates"][1], law=norm, radius=0.5)
     np.testing.assert_allclose(one[0, 1, 1], path.mean(0), rtol=1e-7, atol=1e-12)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("law", ["aer", "aerr"])
-def test_play_streams_uses_k_attributes_per_round(law, x64):
-    """Everything that was not chosen is poison: the hypotheses are the same, bit for bit."""
-    X, y = rows(3)
-    keys, short = jax.random.split(jax.random.key(2), 2), "l1" if law == "aer" else "l2"
-    rate, radius = (0.7, 0.8) if law == "aer" else (0.05, 0.6)
-
-    def play(X):
-        # past the check that numbers are finite; both streams and both parameters see the same attributes
-        grid, order = (jnp.array([rate] * 2), jnp.array([radius] * 2)), jnp.tile(jnp.arange(T, dtype=jnp.int32), (2, 1))
-        ends = jnp.array([3, T], jnp.int32)
-        return _play(
-            law, jnp.asarray(X), jnp.asarray(y), *grid, order, keys[jnp.array([0, 0])], (2, 2), ends, jnp.int32(D)
-        )
-
-    plain = np.asarray(play(X))
-    _, seen = reference(X, y, choices(keys[0], short), law=short, rate=rate, radius=radius)
-    assert seen.shape == (T, K)
-    poisoned = np.full_like(X, np.nan)
-    np.put_along_axis(poisoned, seen, np.take_along_axis(X, seen, 1), 1)
-    assert np.isnan(poisoned).sum() >= T * (D - K)
-    assert np.isfinite(plain).all()
-    assert np.array_equal(play(poisoned), plain)
-
-
-@pytest.mark.parametrize(("law", "k", "d"), some(
-    [(law, k, d) for law in ("aer", "aerr") for k, d in ((2, 6), (4, 6), (4, 4))]
-))  # fmt: skip
+@pytest.mark.parametrize(("law", "k", "d"), some([("aer", 2, 6), ("aerr", 2, 6), ("aerr", 4, 4)], ("aer", 2, 6)))
 def test_edge_cases_constant_features_one_class_all_attributes(law, k, d, x64):
-    """k = 2, k = d, a constant coordinate, one that is 0, a single class: everything is finite, w = 0 is left.
-
-    Coordinates beyond `dimension` are not asked for.
-    """
+    """A constant coordinate, one that is 0, a single class, and coordinates beyond `dimension`."""
     X = np.random.default_rng(7).uniform(-1, 1, size=(T, D))
     X[:, 1], X[:, 2], X[:, d:] = 1.0, 0.0, 1e300
     keys, rates = jax.random.split(jax.random.key(0), 2), [5.0, 9.0] if law == "aer" else [0.01, 0.02]
     order = np.tile(np.arange(T), (2, 1))
-    w = play_streams(law, X, np.ones(T), order, keys, rates, [1.0, 1.0], k, (3, T), dimension=d)
-    w = np.asarray(w)[-1]
+    w = np.asarray(play_streams(law, X, np.ones(T), order, keys, rates, [1.0, 1.0], k, (3, T), dimension=d))[-1]
     assert np.isfinite(w).all()
     assert w[..., 1].min() > 0.1
     assert (w[..., 2] == 0.0).all()
     assert (w[..., d:] == 0.0).all()
-
-
-GRID = {"rates": [1.0], "radii": [1.0]}
-ONE = np.zeros((1, 1), int), jax.random.split(jax.random.key(0), 1)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: play_streams("aer", np.ones((2, 3)), np.ones(2), *ONE, **GRID, n_attributes=4),
-         "n_attributes: .*got 4"),
-        (lambda: play_streams("aer", np.ones((2, 3)), np.ones(2), *ONE, [1.0], [0.0], 2), "radii: must be"),
-        (lambda: play_streams("aer", np.ones((2, 3)), np.ones(2), *ONE, **GRID, n_attributes=3),
-         "n_attributes: must be even"),
-        (lambda: play_streams("sgd", np.ones((2, 3)), np.ones(2), *ONE, **GRID, n_attributes=2), "algorithm: must "),
-        (lambda: play_streams("aer", np.ones((2, 3)), np.ones(2), *ONE, [1.0], [1.0, 2.0], 2), "radii: must"),
-    ],
-)  # fmt: skip
-def test_bad_input(call, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        call()
 
 
 @pytest.mark.long
@@ -173,5 +94,4 @@ def test_two_attributes_per_example_suffice_to_learn():
     X, y = np.asarray(stream.X, float), np.asarray(stream.y, float)
     order = np.random.default_rng(0).integers(8, size=(1, 20_000))
     w = play_streams("aer", X, y, order, jax.random.split(jax.random.key(0), 1), [0.05], [1.0], 2)
-    error = np.mean((X @ np.asarray(w)[0, 0, 0] - y) ** 2)
-    assert error < 1 / 9 / 10
+    assert np.mean((X @ np.asarray(w)[0, 0, 0] - y) ** 2) < 1 / 9 / 10

@@ -15,12 +15,11 @@ from benchmarks.papers.engines.sleeping import (
     sleeping_hedge,
     sleeping_ucb,
 )
-from jaxonline.environments import BernoulliArms, DataStream, LinearModel
+from jaxonline.environments import BernoulliArms, DataStream
 from jaxonline.learners import UCB1, UpdateOnArrival
 from jaxonline.learners.experts.weights import add_losses
 
 K, T = 5, 200
-LEARNERS = {"UCB": SleepingUCB(), "Hedge": SleepingHedge(0.3)}
 
 
 def table_of(n_rounds=T, n_arms=K, seed=0, probability=0.5):
@@ -50,29 +49,11 @@ def test_ucb_equals_a_loop(seed):
 @pytest.mark.parametrize("delay", [0, 3])
 def test_hedge_equals_a_loop(delay):
     losses, masks = table_of()
-    environment, learner = Sleeping(DataStream(None, losses), masks), LEARNERS["Hedge"]
+    environment, learner = Sleeping(DataStream(None, losses), masks), SleepingHedge(0.3)
     game = jo.Game(environment, jo.Delayed(jo.FullInformation(), delay), loss=jo.losses.ArmLoss())
     history = jo.play(game, UpdateOnArrival(learner), jax.random.key(0), T)[1]
     weights = reference.hedge(losses.astype(float), masks, 0.3, delay)
     np.testing.assert_allclose(history.y_hat.probabilities, weights, rtol=1e-4, atol=1e-7)
-
-
-def test_ucb_with_all_arms_is_ucb1():
-    environment = BernoulliArms(np.linspace(0.1, 0.9, K))
-    sleeping = play(Sleeping(environment, np.ones((1, K))), SleepingUCB())
-    plain = play(environment, UCB1())
-    np.testing.assert_array_equal(sleeping.y_hat, plain.y_hat)
-    np.testing.assert_array_equal(sleeping.loss, plain.loss)
-
-
-@pytest.mark.parametrize("name", LEARNERS)
-def test_only_available_arms_are_chosen(name):
-    """64 runs with 20 arms; a move that is not available would have the loss NaN."""
-    learner = LEARNERS[name]
-    _, masks = table_of(n_arms=20, probability=0.2)
-    game = game_of(Sleeping(BernoulliArms(np.full(20, 0.5)), masks), learner)
-    result = jo.simulate(game, learner, n_runs=64, n_rounds=1000, key=1, record_at=[1000])
-    assert np.isfinite(result.measures["cumulative_loss"]).all()
 
 
 def test_other_learners_choose_other_arms_and_have_the_loss_nan():
@@ -143,19 +124,3 @@ def test_bounds_equal_formulas():
     )  # fmt: skip
     expected = 8 * np.log(500) * pairs + (1 + np.pi**2 / 3) * gaps.sum()
     np.testing.assert_allclose(sleeping_ucb(gaps[::-1], 500), expected)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Sleeping(BernoulliArms([0.1, 0.2]), [[1, 0], [0, 0]]), "available: must be a table.*available arm"),
-        (lambda: Sleeping(BernoulliArms([0.1, 0.2]), [[1, 2]]), "available: must be a table"),
-        (lambda: Sleeping(BernoulliArms([0.1, 0.2]), [[1, 0, 1]]), "available: must have 2 columns"),
-        (lambda: Sleeping(BernoulliArms([0.1, 0.2]), [1, 0]), "available: must be a table"),
-        (lambda: Sleeping(LinearModel([1.0]), [[1]]), "outcomes of the environment: must be vectors"),
-        (lambda: sleeping_ucb([-0.1, 0.2], 500), "gaps"),
-    ],
-)
-def test_bad_values_raise(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()

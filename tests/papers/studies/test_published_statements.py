@@ -1,4 +1,4 @@
-"""Verdicts on statements of publications: right data agree, wrong data differ, and closed forms are exact."""
+"""Verdicts on statements of publications: right data agree, wrong data differ; the studies in small sizes."""
 
 import math
 from types import SimpleNamespace
@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
+from benchmarks.papers.commands import load_study
 from benchmarks.papers.published import bandit_algorithms as book
 from benchmarks.papers.published.bandit_algorithms import (
     best_commitment,
@@ -17,8 +18,10 @@ from benchmarks.papers.published.bandit_algorithms import (
 )
 from benchmarks.papers.published.finite_time import DISTRIBUTIONS, FiniteTime
 from benchmarks.papers.published.non_stationary import NonStationary
-from benchmarks.papers.published.statements import Statement, statements_table, verdict_sentences
+from benchmarks.papers.published.statements import Statement, statements_table
 from benchmarks.papers.published.tsallis_inf import TsallisExperiments, adversarial_arms, stochastic_arms
+from benchmarks.papers.studies import QUICK, STUDIES
+from jaxonline.study import Context
 
 R = 400
 
@@ -31,10 +34,6 @@ def runs_of(mean, std=0.1, seed=0):
 
 def verdicts_of(statements):
     return [row["verdict"] for row in statements_table("", statements).rows]
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Verdicts
 
 
 @pytest.mark.parametrize(
@@ -50,19 +49,16 @@ def test_interval_decides(mean, low, high, verdict):
     assert statement.judge(0.95).verdict == verdict
 
 
-@pytest.mark.parametrize(("mean", "verdict"), [(-1.0, "agrees"), (0.0, "undecided"), (1.0, "not checkable")])
-def test_claim_from_memory_never_differs(mean, verdict):
-    statement = Statement("", "A claim.", "memory", "a number", {"a": runs_of(-3.0), "b": runs_of(mean)}, high=0.0)
-    (row,) = statements_table("", [statement]).rows
-    assert (row["verdict"], row["case"]) == (verdict, "b")
-    assert row["measured"] == pytest.approx(mean)
+def test_claim_from_memory_never_differs():
+    for mean, verdict in ((-1.0, "agrees"), (0.0, "undecided"), (1.0, "not checkable")):
+        statement = Statement("", "A claim.", "memory", "a number", {"a": runs_of(-3.0), "b": runs_of(mean)}, high=0.0)
+        (row,) = statements_table("", [statement]).rows
+        assert (row["verdict"], row["case"], row["measured"]) == (verdict, "b", pytest.approx(mean))
 
 
 def test_the_case_that_supports_the_claim_least_decides():
     cases = {"a": runs_of(-3.0), "b": runs_of(-1.0), "c": runs_of(-2.0)}
     assert Statement("", "", "text", "", cases, high=0.0).judge(0.95)[:2] == ("agrees", "b")
-    cases["c"] = runs_of(0.0)
-    assert Statement("", "", "text", "", cases, high=0.0).judge(0.95)[:2] == ("undecided", "c")
     cases["a"] = runs_of(1.0)
     assert Statement("", "", "text", "", cases, high=0.0).judge(0.95)[:2] == ("differs", "a")
 
@@ -78,23 +74,7 @@ def test_intervals_are_longer_if_there_are_more_statements():
     assert together["measured_high"] > alone["measured_high"]
 
 
-def test_table_and_sentences_state_all_verdicts():
-    statements = [
-        Statement("Figure 1", "A claim.", "text", "a number", {"gap 1": runs_of(-1.0)}, high=0.0),
-        Statement("Figure 2", "A claim.", "memory", reason="No code."),
-    ]
-    table = statements_table("Statements", statements)
-    assert [row["verdict"] for row in table.rows] == ["agrees", "not checkable"]
-    assert table.rows[0]["statement"] == "A claim. Measured: a number, gap 1; claimed: at most 0."
-    assert table.rows[1]["measured"] is None
-    assert verdict_sentences(table.rows)[0].startswith("Of 2 statements: agrees: 1, differs: 0, undecided: 0, not ch")
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Explore-then-commit in closed form
-
-
-@pytest.mark.parametrize(("gap", "m", "n"), [(0.5, 25, 1000), (0.1, 367, 1000), (1.0, 3, 50)])
+@pytest.mark.parametrize(("gap", "m", "n"), [(0.5, 25, 1000), (1.0, 3, 50)])
 def test_closed_form_of_explore_then_commit_equals_an_integral(gap, m, n):
     """The probability that the mean of the worse arm is smaller, by integration over the mean of the better one."""
     better, worse = stats.norm(0.0, m**-0.5), stats.norm(gap, m**-0.5)
@@ -102,7 +82,7 @@ def test_closed_form_of_explore_then_commit_equals_an_integral(gap, m, n):
     assert expected_regret(gap, m, n) == pytest.approx(m * gap + (n - 2 * m) * gap * wrong, rel=1e-7)
 
 
-@pytest.mark.parametrize("gap", [0.03, 0.2, 1.0])
+@pytest.mark.parametrize("gap", [0.03, 0.2])
 def test_tuning_and_bound_of_explore_then_commit(gap):
     n = 400
     regrets = [expected_regret(gap, m, n) for m in range(1, n // 2 + 1)]
@@ -110,9 +90,6 @@ def test_tuning_and_bound_of_explore_then_commit(gap):
     assert commitment(gap, n) == max(1, math.ceil(4 * math.log(n * gap**2 / 4) / gap**2))
     assert regrets[commitment(gap, n) - 1] < commitment_bound(gap, n) <= n * gap
 
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The statements of each study
 
 GAPS, N = (0.1, 0.3, 1.0), 1000
 
@@ -134,19 +111,18 @@ def test_statements_of_the_book_agree_with_right_data():
 
 
 @pytest.mark.parametrize(
-    ("learner", "factor", "wrong"),
+    ("learner", "factor", "wrong", "verdict"),
     [
-        (book.TUNED, 1.2, "Figure 6.1"), (book.TUNED, 3.0, "Figure 6.1"), (book.TUNED, 0.3, "Figure 6.1"),
-        (book.UCB, 4.0, "Figure 7.1"), (book.UCB, 0.5, "Figure 7.1"), (book.ASYMPTOTIC, 1.5, "Chapter 8"),
-        (book.MINIMAX, 100.0, "Theorem 9.1"),
+        (book.TUNED, 1.2, "Figure 6.1", "differs"), (book.TUNED, 0.3, "Figure 6.1", "differs"),
+        (book.UCB, 4.0, "Figure 7.1", "differs"), (book.UCB, 0.5, "Figure 7.1", "not checkable"),
+        (book.ASYMPTOTIC, 1.5, "Chapter 8", "not checkable"), (book.MINIMAX, 100.0, "Theorem 9.1", "differs"),
     ],
 )  # fmt: skip
-def test_statements_of_the_book_differ_from_wrong_regrets_by_gap(learner, factor, wrong):
+def test_statements_of_the_book_differ_from_wrong_regrets_by_gap(learner, factor, wrong, verdict):
     by_gap, by_arms, thompson = book_data()
     by_gap = {gap: runs | {learner: factor * runs[learner]} for gap, runs in by_gap.items()}
     rows = statements_table("", book_statements(N, by_gap, by_arms, thompson)).rows
-    sure, unread = ({row["place"] for row in rows if row["verdict"] == v} for v in ("differs", "not checkable"))
-    assert wrong in (unread if learner == book.ASYMPTOTIC or factor == 0.5 else sure)
+    assert wrong in {row["place"] for row in rows if row["verdict"] == verdict}
 
 
 def test_statements_of_the_book_differ_from_wrong_regrets_of_sections_9_and_36():
@@ -156,14 +132,6 @@ def test_statements_of_the_book_differ_from_wrong_regrets_of_sections_9_and_36()
     rows = statements_table("", book_statements(N, by_gap, swapped, slow)).rows
     differ = [row["place"] for row in rows if row["verdict"] == "differs"]
     assert differ == ["Section 9.2", "Experiment 36.1", "Experiment 36.1"]
-
-
-def test_few_arms_decide_nothing_about_many():
-    by_gap, by_arms, thompson = book_data()
-    rows = statements_table("", book_statements(N, by_gap, {20: by_arms[80]}, thompson)).rows
-    row = next(row for row in rows if row["place"] == "Section 9.2")
-    assert (row["verdict"], row["measured"]) == ("not checkable", None)
-    assert "k must exceed 60, and no such k was played" in row["statement"]
 
 
 def fake_result(means, rounds=(1000,), pulls=None):
@@ -205,11 +173,6 @@ def test_statements_of_auer_et_al_differ_from_one_wrong_distribution(number, lea
     rows = statements_table("", FiniteTime(runs=R, rounds=1000).statements(results)).rows
     verdict = "differs" if rows[statement]["origin"] == "formula" else "not checkable"
     assert (rows[statement]["verdict"], rows[statement]["case"]) == (verdict, f"distribution {number}")
-
-
-def test_statements_of_auer_et_al_name_distributions_that_were_not_played():
-    verdicts = verdicts_of(FiniteTime(runs=R, rounds=1000).statements({13: experiments(13)}))
-    assert verdicts == ["agrees"] * 3 + ["not checkable"] * 2 + ["agrees", "not checkable"]
 
 
 def forgetting(**means):
@@ -267,3 +230,34 @@ def test_adversary_changes_all_means_and_keeps_the_gap():
     np.testing.assert_allclose(means[:, 1:] - means[:, :1], 0.125)
     np.testing.assert_allclose(means[:, 0], [0.0 if phase % 2 == 0 else 0.875 for phase in range(len(means))])
     np.testing.assert_allclose(stochastic_arms(3, 0.125).means, [0.4375, 0.5625, 0.5625])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["bandit-algorithms", "finite-time-bandits", "non-stationary-bandits", "tsallis-inf"])
+def test_published_study_reports_statements(name):
+    report = load_study(STUDIES[name])(**QUICK[name]).run(Context(seed=3))
+    rows = report.tables["statements"].rows
+    assert {"not checkable"} <= {row["verdict"] for row in rows} <= {"agrees", "differs", "undecided", "not checkable"}
+    assert all(row["measured"] is None or np.isfinite(row["measured"]) for row in rows)
+    if name == "bandit-algorithms":
+        check_closed_form(report.tables["gaps"].rows)
+
+
+def check_closed_form(rows):
+    """The number of the 200 runs that commit to the worse arm, which follows from the mean regret, is binomial with the
+    probability of the closed form (two-sided exact test, false alarm 1e-8 for each of the ten rows). For m = 25 and the
+    gap 0.3 the probability is 0.14: no wrong commitments, or three times as many, are detected."""
+    exact = [row for row in rows if row["exact"] is not None and row["regret"] is not None]
+    assert len(exact) == 2 * 5
+
+    def p_value(row, factor=1.0):
+        tuned = row["learner"] == book.TUNED
+        m = commitment(row["gap"], 300) if tuned else book.COMMITMENTS[row["learner"]]
+        observed, expected = (((row[key] / row["gap"]) - m) / (300 - 2 * m) for key in ("regret", "exact"))
+        wrong = 200 * observed
+        assert wrong == pytest.approx(round(wrong), abs=1e-2)
+        return stats.binomtest(round(wrong), 200, min(1.0, max(0.0, factor * expected))).pvalue
+
+    assert min(map(p_value, exact)) > 1e-8
+    first = next(row for row in exact if row["learner"] == "ETC, m = 25")
+    assert max(p_value(first, factor) for factor in (0.0, 3.0)) < 1e-6

@@ -4,7 +4,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from kernel_loops import rounds_of
 
 import jaxonline as jo
 from benchmarks.papers.estimators.copies import CorrelatedCopies, JointNoise, KnownJointCovariance
@@ -59,24 +58,6 @@ def test_the_gradient_is_unbiased_by_enumeration(x64):
     np.testing.assert_allclose(separate - clean, -2 * v[:2] * v[2], rtol=1e-12)
 
 
-@pytest.mark.long
-def test_the_learner_equals_a_loop(x64):
-    """Online gradient descent in NumPy on the same copies and labels, to 1e-10."""
-    rng = np.random.default_rng(0)
-    instances, key = rng.normal(size=(30, 2)), jax.random.fold_in(jax.random.key(3), 5)
-    y = instances @ W
-    w, predictions = np.zeros(2), []
-    for seen in rounds_of(FEEDBACK, key, instances, y, 1):
-        predictions.append(w @ seen.x)
-        x = seen.copies[0]
-        gradient = (np.outer(x, x) - JOINT[:2, :2]) @ w - (seen.label * x - JOINT[:2, 2])
-        w = w - 0.05 * 2 * gradient
-        w *= min(1.0, 0.9 / np.linalg.norm(w))
-    learner = jo.GradientLearner(KnownJointCovariance(), step_size=0.05, radius=0.9)
-    _, history = jo.play(jo.Game(jo.environments.DataStream(instances, y), FEEDBACK), learner, key, 30)
-    np.testing.assert_allclose(history.y_hat, predictions, rtol=1e-10, atol=1e-12)
-
-
 @pytest.mark.parametrize(
     "law", [jo.noise.FlippedLabels(0.1), jo.noise.CustomNoise(lambda key, t, x: x)], ids=["flips", "custom"]
 )
@@ -85,13 +66,3 @@ def test_noise_that_may_depend_on_the_instance_is_rejected(law):
     with pytest.raises(TypeError, match=r"^joint: must not depend on the instance"):
         JointNoise(law)
     JointNoise(jo.noise.RareErrors(1.0, 0.1))
-
-
-def test_wrong_uses_raise_errors():
-    hidden = opened(CorrelatedCopies(FEEDBACK.noise), jax.random.key(0))
-    with pytest.raises(ValueError, match=r"^reveal_covariance\b"):
-        _ = hidden.cross_covariance
-    with pytest.raises(TypeError, match=r"^noise\b.*JointNoise"):
-        CorrelatedCopies(jo.noise.gaussian(1.0))
-    with pytest.raises(ValueError, match=r"^covariance\b"):
-        JointNoise(jo.noise.gaussian(-JOINT))

@@ -1,8 +1,4 @@
-"""Gradients of the logistic, hinge and other losses from a random number of attributes.
-
-Exact means and second moments are compared with loops over every outcome in NumPy. Their coefficients are those of
-textbooks: -1/(1 + e^a) = -1/2 + a/4 - a^3/48 + a^5/480 - 17 a^7/80640 + ...
-"""
+"""Gradients of losses from a random number of attributes: loops over all outcomes, and descent in NumPy."""
 
 import itertools
 import math
@@ -11,19 +7,23 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from attribute_efficient import LOGISTIC, optimal_counts
+from attribute_efficient import LOGISTIC, logistic_reference, optimal_counts
 from tiers import some
 
 import jaxonline as jo
-from benchmarks.papers.estimators.attributes import AttributeSeriesGradient
+from benchmarks.papers.estimators.attributes import AttributeSeriesGradient, attribute_series_regret
 from benchmarks.papers.estimators.limits import limit_bias
 from benchmarks.papers.estimators.series import PolynomialSequenceEstimator, chebyshev
-from jaxonline import verify
-from jaxonline.estimators import AttributeGradient, Geometric, minimum_variance
+from jaxonline.environments import DataStream
+from jaxonline.estimators import Geometric, minimum_variance
 from jaxonline.feedback import Attributes
+from jaxonline.game.keys import part_key, stream_keys
+from jaxonline.learners import GradientLearner
+from jaxonline.learners.attributes import project_l1_ball
 from jaxonline.losses import Logistic, SmoothedAbsolute, SmoothedHinge, Squared
 
 pytestmark = pytest.mark.fast_compile
+
 
 W, X = np.array([0.5, -0.7, 0.25]), np.array([0.3, 0.8, 0.6])
 NORM = np.abs(W).sum()
@@ -94,17 +94,6 @@ def test_mean_is_the_gradient_plus_the_bias_of_the_limit(name, x64):
     assert second == pytest.approx(estimator.length_moment(factor) * len(X) * X @ X, rel=1e-9)
 
 
-def test_squared_loss_equals_the_gradient_of_AER(x64):
-    """With one attribute each for v and y^, the outcomes are those of `AttributeGradient(2)`."""
-    estimator = AttributeSeriesGradient.for_loss(Squared(), minimum_variance, 4.0)
-    assert (estimator.max_attributes, estimator.mean_attributes) == (2, 2.0)
-    values = [
-        sorted(map(tuple, np.round([g for _, g in e.support(W, X, 0.7)], 12)))
-        for e in (estimator, AttributeGradient(2))
-    ]
-    assert values[0] == values[1]
-
-
 def test_constant_outside_the_draw_and_geometric_counts_keep_the_mean(x64):
     means = []
     for options in ({"constant_outside": True}, {"counts": Geometric(1.5)}):
@@ -118,22 +107,6 @@ def test_constant_outside_the_draw_and_geometric_counts_keep_the_mean(x64):
     np.testing.assert_allclose(means[0], -np.polyval(LOGISTIC[5::-1], -W @ X) * X, atol=1e-14)
 
 
-def test_polynomials_serve_beyond_the_radius_of_convergence(x64):
-    """|<w, x>| up to 4 > pi: the series raises an error; the mean of the Chebyshev estimate is its polynomial."""
-    w = W * 4 / NORM
-    with pytest.raises(ValueError, match=r"^second_moment\b.*pi|^second_moment\b.*9\.8696"):
-        AttributeSeriesGradient.for_loss(Logistic(), minimum_variance, 16.0)
-    derivative = lambda a: -1 / (1 + np.exp(a))  # noqa: E731
-    sequence = chebyshev(derivative, 5, -4.0, 4.0)
-    assert sequence.largest_bias(derivative) < 0.0065
-    estimator = AttributeSeriesGradient(PolynomialSequenceEstimator.for_sequence(sequence, 16.0), Logistic())
-    for y in (1.0, -1.0):
-        mean, second = moments(estimator.support(w, X, y))
-        np.testing.assert_allclose(mean, y * sequence.value(y * w @ X) * X, atol=1e-12)
-        bound = estimator.length_moment(4 * np.abs(w) @ X**2) * len(X) * X @ X
-        assert 0.2 * bound < second <= bound
-
-
 def test_an_estimate_from_given_copies_equals_numpy_polynomials():
     """Given N = n the estimate is (Q'_n - Q'_(n-1)) / p_n, with the first n copies; 0 for n beyond the last one."""
     sequence = chebyshev(np.abs, 4, -1.0, 3.0)
@@ -145,61 +118,45 @@ def test_an_estimate_from_given_copies_equals_numpy_polynomials():
     np.testing.assert_allclose(given(jnp.arange(6)), expected, rtol=1e-5)
 
 
-@pytest.mark.long
-def test_the_sampler_agrees_with_the_enumeration():
-    """False alarms 1e-9, an error of 4 % is detected. One index for all factors has another mean: it is caught."""
-    estimator = limited(Logistic(), max_copies=5)
-    support = estimator.support(W, X, -1.0)
-    mean, second = moments(support)[0], sum(p * g**2 for p, g in support)
-    w, x, y = jnp.asarray(W, jnp.float32), jnp.asarray(X, jnp.float32), jnp.float32(-1.0)
-
-    def sample(key):
-        return estimator(key, w, jo.feedback.Attributes(6).open(None, None, x, y, 0.0))
-
-    def with_one_index(key):
-        count_key, key = jax.random.split(key)
-        seen = estimator.choose(key, w)
-        seen = seen._replace(weighted=jnp.full_like(seen.weighted, seen.weighted[0]))
-        n = estimator.derivative.law.sample(count_key)
-        return estimator.gradient(w, y, n, seen, x[seen.subset], x[seen.weighted])
-
-    assert verify.unbiased(sample, mean, second_moment=second).verdict == "within tolerance"
-    assert verify.unbiased(with_one_index, mean, kurtosis=100.0).verdict == "biased"
-
-
-def test_the_attributes_of_the_factors_are_charged():
-    """Over 4,000 rounds the mean number is within 5 standard errors of n_subset + E N (by chance: 1e-6)."""
-    estimator = limited(SmoothedHinge(1.0), n_subset=2)
-
-    @jax.jit
-    @jax.vmap
-    def queries(key):
-        oracle = Attributes(7).open(None, None, jnp.asarray(X, jnp.float32), jnp.float32(1.0), 0.0)
-        estimator(key, jnp.asarray(W, jnp.float32), oracle)
-        return oracle.queries()
-
-    counts = np.asarray(queries(jax.random.split(jax.random.key(0), 4000)))
-    assert set(counts) <= set(range(2, 8))
-    assert abs(counts.mean() - estimator.mean_attributes) < 5 * counts.std() / np.sqrt(4000)
-    assert estimator.max_attributes == 7
-
-
 def test_zero_hypothesis_estimates_the_slope_at_zero(x64):
     mean, _ = moments(limited(Logistic()).support(np.zeros(3), X, -1.0))
     np.testing.assert_allclose(mean, 0.5 * X, atol=1e-14)
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: limited(Logistic(), "l3"), r"\blaw\b.*'l3'"),
-        (lambda: limited(Logistic(), n_subset=0), r"\bn_subset\b.*0"),
-        (lambda: AttributeSeriesGradient.for_loss(jo.losses.Hinge(), minimum_variance, 1.0), r"\bloss\b.*Hinge"),
-        (lambda: AttributeSeriesGradient.for_loss(Logistic(), Geometric(2.0), 5.0), r"\bsecond_moment\b"),
-        (lambda: limited(Logistic(), n_subset=4).choose(jax.random.key(0), jnp.ones(3)), r"\bn_subset\b.*d = 3.*4"),
-        (lambda: limited(SmoothedHinge(1.0), max_copies=14).support(W, X, 1.0), "enumerate"),
-    ],
-)
-def test_invalid_arguments_raise_errors(call, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        call()
+D, RADIUS = 9, 1.0
+
+
+@pytest.mark.long
+def test_descent_on_the_logistic_loss_equals_its_numpy_loop(x64):
+    rng, key, step = np.random.default_rng(0), jax.random.key(5), 0.4
+    X = rng.uniform(-1, 1, size=(30, D))
+    y = np.where(X[:, 0] - X[:, 1] + rng.normal(size=30) > 0, 1.0, -1.0)
+    estimator = AttributeSeriesGradient.for_loss(Logistic(), minimum_variance, RADIUS**2, 2, max_copies=7, reach=RADIUS)
+    learner = GradientLearner(estimator, step, radius=RADIUS, projection=project_l1_ball)
+    np.testing.assert_allclose(estimator.derivative.coefficients, LOGISTIC, rtol=1e-15, atol=1e-60)
+    game = jo.Game(DataStream(X, y), Attributes(estimator.max_attributes), loss=Logistic())
+    _, rounds = jo.play(game, learner, key, 30)
+
+    @jax.jit
+    def random_numbers(t, w):
+        count_key, index_key = jax.random.split(part_key(stream_keys(key).learner, t, 1))
+        return estimator.derivative.law.sample(count_key), *estimator.choose(index_key, w)
+
+    path, charged = logistic_reference(X, y, random_numbers, radius=RADIUS, step=step, n_subset=2)
+    np.testing.assert_allclose(rounds.y_hat, np.sum(path * X, axis=1), atol=1e-12)
+    np.testing.assert_array_equal(rounds.queries, charged)
+    assert np.ptp(rounds.y_hat) > 0.3
+    assert len(set(charged)) > 1
+
+
+def test_the_bound_is_that_of_gradient_descent_with_the_moments():
+    """G = (sum |gamma_n|)^2 d^2 / n_subset for B = X = 1; the logistic series has the sum (1 + tan(1/2)) / 2."""
+    for law, norm_squared in (("l1", D), ("l2", 1)):
+        estimator = AttributeSeriesGradient.for_loss(Logistic(), minimum_variance, 1.0, 2, law)
+        bound = attribute_series_regret(estimator, D, RADIUS, 100, norm=0.5)
+        assert pytest.approx((0.5 + 0.5 * np.tan(0.5)) ** 2 * D / 2 * norm_squared) == bound.G
+        assert bound.value == pytest.approx(0.5 * np.sqrt(100 * bound.G))
+    with pytest.raises(ValueError, match=r"^norm\b"):
+        attribute_series_regret(estimator, D, RADIUS, 100, norm=2.0)
+    with pytest.raises(ValueError, match=r"^second_moment\b"):
+        attribute_series_regret(estimator, D, 3.2, 100)

@@ -13,8 +13,6 @@ from jaxonline.environments import unavoidable_regret
 FALSE_ALARM = 1e-6
 GROUPS = np.array([[[0.7, 0.1], [-0.3, 0.9], [0.1, 0.2]], [[-1.1, 0.3], [0.2, 0.4], [0.7, 0.1]]])
 LABELS = np.array([1.0, -0.5])
-CROSSED = np.array([[[3.0], [-1.0]], [[-3.0], [1.0]]])  # a mean of one group is a point of the other
-LEAST = (1 - (np.sqrt(2) - 1) ** 2) ** 2
 
 
 def draw_rounds(game, n):
@@ -115,52 +113,3 @@ def test_the_least_larger_regret_equals_a_grid_search(loss, numpys):
     value = unavoidable_regret_of_games(points[None], radius, loss=loss)
     assert value == pytest.approx(by_grid(points, radius, numpys), rel=0.01)
     assert value > 0.01
-
-
-def test_the_closed_form_holds_in_every_dimension():
-    """(1 - sqrt(m' M^-1 m))^2 for random points in R^3, and 0 for points on which one predictor has no loss."""
-    points = np.random.default_rng(2).normal(0.3, 1.0, (7, 3))
-    m, M = points.mean(axis=0), points.T @ points / 7
-    wanted = (1 - np.sqrt(m @ np.linalg.solve(M, m))) ** 2
-    assert unavoidable_regret_of_games(points[None], 20.0) == pytest.approx(wanted, abs=1e-7)
-    points[:, 0] = 1.0
-    assert unavoidable_regret_of_games(points[None], 20.0) < 1e-7
-
-
-def test_a_kernel_that_fits_all_points_does_not_help_with_two_labels():
-    """With one label the Gaussian kernel has no loss in both games; with two labels the regret is at least 0.686."""
-    kernel = jo.kernels.Gaussian(1.0)
-    assert unavoidable_regret_of_games(CROSSED[:1], 5.0, kernel=kernel) < 1e-7
-    value = unavoidable_regret_of_games(CROSSED, 5.0, [1.0, -1.0], kernel=kernel)
-    assert value == pytest.approx(LEAST, abs=1e-6)
-    assert round(LEAST, 3) == 0.686
-
-
-@pytest.mark.long
-def test_a_kernel_learner_with_one_copy_has_linear_regret_in_one_game():
-    """Gaussian kernel, one copy as if clean: in the worse game at least 0.686 a round (32 runs; the lower end of the
-    interval of level 1 - 1e-6). With the clean instance the regret is below a quarter of that in both games."""
-    kernel, rounds = jo.kernels.Gaussian(1.0), 400
-
-    def learner(estimator):
-        return jo.learners.KernelGradient(kernel, estimator, jo.InverseSqrt(0.5), rounds, radius=3.0)
-
-    learners = {
-        "one copy": learner(jo.estimators.NaiveCopy()),
-        "full": jo.WithFeedback(learner(jo.estimators.FullGradient()), jo.FullInformation()),
-    }
-    study = {"n_runs": 32, "n_rounds": rounds, "record_at": [rounds], "comparator": jo.RKHSBall(kernel, 3.0)}
-    regret = [
-        jo.simulate(game, learners, **study).regret[:, :, -1] / rounds
-        for game in indistinguishable_games(CROSSED, [1.0, -1.0])
-    ]
-    lower = [r.mean(axis=1) - stats.t.ppf(1 - 1e-6, 31) * r.std(axis=1, ddof=1) / np.sqrt(32) for r in regret]
-    assert max(lower[0][0], lower[1][0]) > LEAST
-    assert max(r[1].mean() for r in regret) < LEAST / 4
-
-
-def test_errors_name_the_argument():
-    with pytest.raises(ValueError, match=r"^labels: .*2 groups \(got 1\)"):
-        indistinguishable_games(CROSSED)
-    with pytest.raises(ValueError, match=r"^points: .*different means"):
-        unavoidable_regret_of_games([[[1.0], [-1.0]], [[2.0], [-2.0]]], 1.0, [1.0, -1.0])
