@@ -72,13 +72,6 @@ def test_moments_of_the_bound_are_reached_and_never_exceeded():
     assert 2 * bound.step_size * radius * largest < 1  # the steps are small enough for the proof
 
 
-def test_too_few_rounds_raise_an_error():
-    least = math.ceil(8 * 10 * math.log(20) / ((math.e - 2) * K))
-    bounds.attribute_exponentiated_regret(10, K, 1.0, least)
-    with pytest.raises(ValueError, match=rf"^n_rounds\b.*at least {least},.*got {least - 1}"):
-        bounds.attribute_exponentiated_regret(10, K, 1.0, least - 1)
-
-
 @pytest.mark.long
 def test_regret_is_below_the_bound():
     """The interval of the mean regret of 40 runs (95 %) is below the theorem. Labels are <w*, x>: w* loses nothing."""

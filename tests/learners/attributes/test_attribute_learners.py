@@ -11,7 +11,6 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from attribute_efficient import project
 from tiers import some
 
 import jaxonline as jo
@@ -33,10 +32,6 @@ def rows(seed=0, n=T, d=D):
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1, 1, size=(n, d))
     return X, np.clip(X @ np.linspace(1, -1, d) + 0.1 * rng.normal(size=n), -1, 1)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The Baseline
 
 
 def test_the_baseline_starts_without_moments():
@@ -105,34 +100,6 @@ def test_minimise_on_l1_ball_has_the_momentum_of_beck_and_teboulle(x64):
     np.testing.assert_allclose(found, w, rtol=1e-12)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Edges
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: aer(3, 1.0, 1.0), r"^n_attributes\b"),
-        (lambda: aer(4, 0.0, 1.0), r"^regularizer\b"),
-        (lambda: aer(4, 1.0, 0.0), r"^radius\b"),
-        (lambda: aer(4, 1.0, 1.0, hypothesis="mean"), r"^hypothesis\b"),
-        (lambda: aerr(4, 0.1, 0.0), r"^radius\b"),
-        (lambda: Baseline(3, 1.0), r"^n_attributes\b"),
-        (lambda: Baseline(4, 0.0), r"^radius\b"),
-        (lambda: L1Ball(0.0), r"^radius\b"),
-        (lambda: jo.play(jo.Game(DataStream(np.ones((2, 3)), np.ones(2)), Attributes(2)), aer(4, 1.0, 1.0),
-                         jax.random.key(0), 2), r"\bindices\b.*got 4"),
-        (lambda: HiddenAttribute(3, 0.3), r"^eps\b"),
-        (lambda: bounds.hidden_attribute_examples(10, 4, 0.01), r"^dimension\b"),
-        (lambda: bounds.aer_regret(4, 3, 1.0, 1.0, 10), r"^n_attributes\b"),
-        (lambda: bounds.aer_regret(4, 2, 1.0, 2.0, 10), r"^norm\b"),
-    ],
-)  # fmt: skip
-def test_bad_arguments_are_named(call, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        call()
-
-
 def test_a_random_number_of_attributes_is_charged_and_budgeted():
     """The number is charged, further attributes are 0, and the capacity must be within the budget."""
     x = jnp.array([5.0, 6.0, 7.0, 8.0])
@@ -149,38 +116,6 @@ def test_a_random_number_of_attributes_is_charged_and_budgeted():
     oracle = Attributes(2).open(None, jnp.int32(1), x, jnp.float32(1.0), 0.0)
     with pytest.raises(ValueError, match=r"^indices\b.*got 3"):
         oracle.attributes(jnp.array([0, 1, 2]), jnp.int32(0))
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Theorems
-
-
-@pytest.mark.long
-def test_l1_projections_agree_with_optax():
-    """The projections of this module and of the comparator are optax's to 1e-6, in float64 to 1e-12."""
-    from jaxonline.comparators.linear import project as project_in_comparator
-
-    for seed, radius in itertools.product(range(5), (0.3, 1.0, 100.0)):
-        w = np.random.default_rng(seed).normal(size=7)
-        with jax.numpy_dtype_promotion("standard"):
-            theirs = optax.projections.projection_l1_ball(jnp.asarray(w, jnp.float32), radius)
-        np.testing.assert_allclose(project_in_comparator(w, radius), theirs, atol=1e-6)
-        np.testing.assert_allclose(project_in_comparator(w, radius), project(w, radius), atol=1e-12)
-
-
-def test_bounds_agree_with_other_formulas():
-    """Theorem 2 is compared with the sum at the end of its proof, term by term; the others with closed forms."""
-    bound = bounds.aer_regret(dimension=5, n_attributes=4, radius=2.0, norm=1.5, n_rounds=50)
-    assert (
-        pytest.approx(max(4 * (2 + 1) ** 2 * (2 * 5 / 4) * 5, 0)) == bound.G
-    )  # 4 (y^ - y)^2 |v|^2, worst case in mean
-    assert bound.regularizer == pytest.approx((2 + 1) * 5 / 1.5 * np.sqrt(np.log(50) / (50 * 4)))
-    harmonic = sum(bound.G / (bound.regularizer * t) for t in range(1, 51)) + 50 * bound.regularizer * 1.5**2 / 2
-    assert harmonic <= bound.value <= 1.3 * harmonic
-    assert bounds.hidden_attribute_examples(960, 1, 0.01) == 500
-    assert bounds.hidden_attribute_examples(24, 1, 0.05) == 2.5  # 24 / 4.8 is 5, and a little less in floating point
-    assert pytest.approx(12 * (4 + 0.5)) == bounds.aerr_regret(6, 4, 1.0, 100, 1.0, 1.0).G
-    assert bounds.baseline_risk(10, 2, 1.0, 100, 0.1) > bounds.baseline_risk(10, 8, 1.0, 100, 0.1)
 
 
 @pytest.mark.long

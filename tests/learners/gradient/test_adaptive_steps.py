@@ -19,10 +19,6 @@ from jaxonline.losses import Hinge
 pytestmark = pytest.mark.fast_compile
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Strongly convex losses
-
-
 def test_mean_regret_on_coin_flips_is_exactly_one_plus_a_harmonic_number(x64):
     """All 256 sequences of eight outcomes -1 or +1 under (w - y)^2: with steps 1 / (2 t) the hypothesis is the mean so
     far, and the mean regret is 1 + 1 + 1/2 + ... + 1/7. With steps 1 / (4 t) it is not."""
@@ -84,10 +80,6 @@ def test_regularised_hinge_losses_equal_a_numpy_loop_and_are_below_the_bound(x64
     bound = bounds.strongly_convex(mu, 2 * largest, n_rounds)
     regret = losses(np.array(W)).sum() - smooth.fun
     assert 0 < regret <= bound.value
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# AdaGrad
 
 
 def adagrad_loop(X, y, step, radius):

@@ -30,10 +30,6 @@ from jaxonline.losses import Absolute, ExpectedLoss, Hinge, Huber, Logistic, Squ
 pytestmark = pytest.mark.fast_compile
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Gradient descent
-
-
 TRANSFORMATIONS = {
     "sgd": optax.sgd(1.0),
     "momentum": optax.sgd(1.0, momentum=0.9, nesterov=True),
@@ -109,10 +105,6 @@ def test_gradient_descent_is_below_its_bound_and_reaches_half_of_it(x64):
     assert 0.5 * half.value < regret <= half.value
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Exponentiated gradient
-
-
 @pytest.mark.parametrize("signed", some([False, True], True))
 def test_exponentiated_gradient_equals_its_numpy_loop(x64, signed):
     X, y = data(2)
@@ -167,10 +159,6 @@ def test_exponentiated_gradient_with_decreasing_steps_has_linear_regret(x64):
     assert np.all(constant <= bound.at_rounds([250, 1000]))
     assert falling[1] > 3.9 * falling[0] > 3.9 * 95
     assert np.isinf(bound.at_rounds([250, 1000], eta=0.8)).all()
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Newton steps
 
 
 def newton_loop(X, y, gamma, epsilon, radius):
@@ -237,10 +225,6 @@ def test_online_newton_step_is_below_its_bound_and_beats_gradient_descent(x64):
         assert own[1] <= steps.value
         regrets.append(own)
     assert regrets[1][0] - regrets[0][0] < 0.3 * (regrets[1][1] - regrets[0][1])
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The gradient bandit
 
 
 def one_point(learner, w, loss):
@@ -314,30 +298,3 @@ def test_gradient_bandit_is_below_its_bound():
     regrets = np.asarray(history.loss, float).sum(axis=1) + n_rounds
     assert regrets.mean() + 6 * regrets.std(ddof=1) / 8 < min(bound.value, n_rounds)
     assert history.queries.tolist() == np.ones((64, n_rounds)).tolist()
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Arguments
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: ExponentiatedGradient(FullGradient(), 0.0), r"^step_size\b"),
-        (lambda: ExponentiatedGradient(3, 0.1), r"^estimator\b"),
-        (lambda: ExponentiatedGradient(FullGradient(), 0.1, scale=-1.0), r"^scale\b"),
-        (lambda: OnlineNewtonStep(FullGradient(), 0.0, 1.0, 1.0), r"^gamma\b"),
-        (lambda: OnlineNewtonStep(FullGradient(), 1.0, 0.0, 1.0), r"^epsilon\b"),
-        (lambda: OnlineNewtonStep(FullGradient(), 1.0, 1.0, -1.0), r"^radius\b"),
-        (lambda: GradientBandit(1.0, 0.1, radius=1.0), r"^delta\b"),
-        (lambda: GradientBandit(0.1, 0.0), r"^step_size\b"),
-        (lambda: GradientBandit(0.1, 0.1).init(None, jo.game.Specs.of_vectors(2)), "outcome"),
-        (lambda: jo.LossOfMove(3), r"^loss\b"),
-        (lambda: bounds.gradient_bandit(1.0, 1.0, 1.0, 10, 5), r"^n_rounds\b"),
-        (lambda: bounds.online_newton_step(1.0, 1.0, 1.0, 2, 3), r"^n_rounds\b"),
-        (lambda: bounds.exponentiated_gradient(1, 1.0, 5), r"^n_weights\b"),
-    ],
-)
-def test_bad_arguments_are_named(call, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        call()

@@ -12,12 +12,9 @@ from registry import COVARIANCE, LEARNERS
 from tiers import some
 
 import jaxonline as jo
-from jaxonline.estimators import MeanOfCopies, TwoCopies
+from jaxonline.estimators import TwoCopies
 
 ROUNDS = 40
-
-# ---------------------------------------------------------------------------------------------------------------------
-# A NumPy loop for each learner
 
 
 class Seen(NamedTuple):
@@ -62,20 +59,6 @@ def pairs_of_three(w, seen):
 def l2_ball(w, radius):
     size = np.sqrt(np.sum(w**2))
     return w if size <= radius else w * (radius / size)
-
-
-def l1_ball(w, radius):
-    """By bisection on the threshold of soft thresholding."""
-    if np.sum(np.abs(w)) <= radius:
-        return w
-    low, high = 0.0, np.max(np.abs(w))
-    for _ in range(200):
-        middle = (low + high) / 2
-        if np.sum(np.maximum(np.abs(w) - middle, 0)) > radius:
-            low = middle
-        else:
-            high = middle
-    return np.sign(w) * np.maximum(np.abs(w) - high, 0)
 
 
 class Descent:
@@ -254,66 +237,3 @@ def test_equal_optax_transformations_share_one_program():
         number_of_leaves(learner(optimizer=by_hand(0.5)))
         number_of_leaves(learner(step_size=lambda t: 0.1 + 0.0 * t))
     assert len(traced) == len(BUILT_TWICE) + 4
-
-
-@pytest.mark.long
-def test_the_average_is_the_mean_of_all_hypotheses(x64):
-    """After t updates it is the mean of w_1 = 0, w_2, ..., w_(t+1): the one used in the next round."""
-    entry = LEARNERS["two copies, averaged"]()
-    rng = np.random.default_rng(1)
-    stream = jo.environments.DataStream(rng.normal(size=(7, 3)), rng.normal(size=7))
-    last = jo.replace(entry.learner, hypothesis="last")
-    hypotheses = [np.zeros(3)]
-    for n_rounds in range(1, 4):
-        state, _ = jo.play(jo.Game(stream, entry.feedback), last, jax.random.key(0), n_rounds)
-        hypotheses.append(np.asarray(state.w))
-    state, _ = jo.play(jo.Game(stream, entry.feedback), entry.learner, jax.random.key(0), 3)
-    np.testing.assert_allclose(state.average, np.mean(hypotheses, axis=0), rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("message", "arguments"),
-    [
-        ("step_size", {"step_size": 0.0}),
-        ("step_size", {"step_size": -0.1}),
-        ("step_size", {"step_size": np.nan}),
-        ("step_size", {"step_size": None}),
-        ("step_size", {"step_size": "0.1"}),
-        ("radius", {"step_size": 0.1, "radius": 0.0}),
-        ("radius", {"step_size": 0.1, "radius": -1.0}),
-        ("radius", {"step_size": 0.1, "radius": np.inf}),
-        ("hypothesis", {"step_size": 0.1, "hypothesis": "first"}),
-        ("optimizer", {"step_size": 0.1, "optimizer": optax.sgd}),
-        ("projection", {"step_size": 0.1, "projection": 1.0}),
-        ("estimator", {"step_size": 0.1, "estimator": "two copies"}),
-    ],
-)
-def test_bad_arguments_are_named(message, arguments):
-    with pytest.raises((ValueError, TypeError), match=message):
-        jo.GradientLearner(**{"estimator": TwoCopies(), **arguments})
-
-
-@pytest.mark.parametrize(
-    ("message", "make"),
-    [
-        ("eta", lambda: jo.InverseSqrt(0.0)),
-        ("eta", lambda: jo.Constant.over_horizon(-1.0, 10)),
-        ("n_rounds", lambda: jo.Constant.over_horizon(1.0, 0)),
-        ("scale", lambda: jo.Schedule(lambda t: 1.0, scale=-1.0)),
-        ("schedule", lambda: jo.Schedule(0.1)),
-        ("n_copies", lambda: MeanOfCopies(0)),
-        ("n_copies", lambda: MeanOfCopies(2.0)),
-    ],
-)
-def test_bad_step_sizes_and_estimators_are_named(message, make):
-    with pytest.raises((ValueError, TypeError), match=message):
-        make()
-
-
-def test_instances_must_be_vectors():
-    learner = jo.GradientLearner(TwoCopies(), step_size=0.1)
-    with pytest.raises(ValueError, match="instance"):
-        learner.init(
-            jax.random.key(0),
-            jo.game.Specs.of_vectors((2, 2)),
-        )

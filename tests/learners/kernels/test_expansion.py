@@ -21,9 +21,6 @@ from jaxonline.learners.kernels.expansion import Feature, ReservedChunks
 from jaxonline.losses import Squared
 from jaxonline.parameters.struct import replace
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Against dense tensors
-
 pytestmark = pytest.mark.fast_compile
 DEEPEST = 7
 
@@ -107,9 +104,6 @@ def test_a_feature_without_room_is_missing_and_marks_an_overflow(x64):
     assert bool(third.overflow), "a mark stays"
     assert float(expansion.evaluate(third, x)) == pytest.approx(0.7**3 + 0.7)
 
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The norm by recurrence
 
 T, D, P, WIDTH = 500, 3, 1.7, 2.0
 MAPS = {

@@ -19,7 +19,7 @@ from kernel_loops import (
 from tiers import some
 
 import jaxonline as jo
-from jaxonline.estimators import FullGradient, MeanOfCopies, NaiveCopy, TwoCopies
+from jaxonline.estimators import FullGradient, MeanOfCopies, NaiveCopy
 from jaxonline.kernels import ExponentialKernel, Gaussian, Inhomogeneous, Laplacian, Linear, Scaled, Sum
 from jaxonline.kernels.shift_invariant import Cauchy
 from jaxonline.learners import KernelGradient
@@ -146,10 +146,6 @@ def test_the_norm_by_recurrence_equals_the_double_sum(both_precisions, radius):
     np.testing.assert_allclose(float(state.squared_norm), alpha @ gram @ alpha, rtol=tolerance)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Storage
-
-
 def some_supports(rng, capacity, n, d=2):
     """A hypothesis with n points, and NaN in every unused chunk."""
     state = empty_supports(None, capacity, jax.ShapeDtypeStruct((d,), np.float32))
@@ -236,36 +232,3 @@ def test_a_full_storage_stops_learning_and_warns():
         assert jo.simulate(game, learner, n_runs=2, n_rounds=20).overflowed.tolist() == [0]
     with pytest.warns(OverflowWarning, match="n_rounds"):
         assert jo.simulate(game, learner, n_runs=2, n_rounds=21).overflowed.tolist() == [2]
-
-
-@pytest.mark.parametrize(
-    ("message", "arguments"),
-    [
-        (r"^kernel\b", {"kernel": lambda x, z: 1.0}),
-        (r"^estimator\b", {"estimator": TwoCopies()}),
-        (r"^estimator\b", {"estimator": Squared()}),
-        (r"^step_size\b", {"step_size": -0.1}),
-        (r"^radius\b", {"radius": 0.0}),
-        (r"^n_rounds\b", {"n_rounds": 0}),
-        (r"^n_rounds\b", {"n_rounds": "many"}),
-    ],
-)
-def test_bad_arguments_are_named(message, arguments):
-    given = {"kernel": Gaussian(1.0), "estimator": NaiveCopy(), "step_size": 0.1, "n_rounds": 10, **arguments}
-    with pytest.raises((ValueError, TypeError), match=message):
-        KernelGradient(**given)
-
-
-@pytest.mark.parametrize("estimator", [FullGradient, NaiveCopy, lambda loss: MeanOfCopies(2, loss)])
-def test_an_estimator_rejects_an_object_that_is_not_a_loss(estimator):
-    with pytest.raises(TypeError, match=r"^loss\b"):
-        estimator("squared")
-
-
-def test_instances_must_be_vectors():
-    learner = KernelGradient(Gaussian(1.0), NaiveCopy(), step_size=0.1, n_rounds=10)
-    with pytest.raises(ValueError, match=r"^instance\b"):
-        learner.init(
-            jax.random.key(0),
-            jo.game.Specs.of_vectors((2, 2)),
-        )

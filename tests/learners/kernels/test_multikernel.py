@@ -13,17 +13,12 @@ from benchmarks.papers.claims.multikernel import printed_concatenated
 from benchmarks.papers.engines.kernels import aggregate, expert_forecasts, play_sequence
 from jaxonline import bounds
 from jaxonline.bounds import Features
-from jaxonline.comparators import best_in_rkhs_ball
 from jaxonline.estimators.fourier import Dictionary, published_kernels
-from jaxonline.kernels import Gaussian, Laplacian, Scaled
+from jaxonline.kernels import Gaussian, Laplacian
 from jaxonline.learners.experts.advice import Truncated
 from jaxonline.learners.experts.combiners import EWA
 from jaxonline.learners.kernels.dictionaries import MultiKernel, Raker
 from jaxonline.learners.linear.vaw import VAW
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Learners
-
 
 TRUNCATED = Truncated(EWA(0.5))
 
@@ -60,30 +55,6 @@ def test_multikernel_equals_its_combiner_over_its_experts(x64, combiner):
     expected = aggregate(combiner, forecasts.vaw if forward else forecasts.ridge, y)
     np.testing.assert_allclose(history.y_hat, expected.predictions, rtol=0, atol=1e-11)
     np.testing.assert_allclose(learner.weights(state), expected.weights, rtol=0, atol=1e-11)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: Raker(3), r"^dictionary\b"),
-        (lambda: Raker(Dictionary(np.ones((1, 1, 1))), penalty=-1.0), r"^penalty\b"),
-        (lambda: MultiKernel(Dictionary(np.ones((1, 1, 1))), VAW(), EWA(0.5)), r"^expert\b"),
-        (lambda: MultiKernel(Dictionary(np.ones((1, 1, 1))), VAW(), VAW(features=jnp.sin)), r"^expert\b"),
-        (lambda: Dictionary(np.ones((1, 1))), r"^frequencies\b"),
-        (lambda: Dictionary(np.full((1, 1, 1), np.nan)), r"^frequencies\b"),
-        (lambda: Dictionary(np.ones((2, 3, 1)), np.ones((3, 2))), r"^phases\b"),
-        (lambda: Dictionary.draw(jax.random.key(0), [], 1, 1), "at least one kernel"),
-        (lambda: Dictionary.draw(jax.random.key(0), [Scaled(Gaussian(1.0), 2.0)], 1, 1), r"k\(0\) = 1 .got 2"),
-        (lambda: Dictionary.draw(jax.random.key(0), [Gaussian(1.0)], 1, 1, "sine"), r"^layout\b"),
-    ],
-)
-def test_bad_arguments_are_named(call, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        call()
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Dictionaries
 
 
 @pytest.mark.parametrize("layout", some(["pair", "cosine"]))
@@ -144,10 +115,6 @@ def test_published_kernels_have_the_distributions_of_the_published_dictionary():
     assert np.abs(np.median(ratio[:51]) - 1) < 0.02
     assert np.abs(np.median(ratio[51:]) - 1) < 0.02
     assert np.abs(ratio - 1).max() < 0.25
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Theorems
 
 
 def rkhs_function(kernel, d=2, seed=0, Y=1.0):
@@ -244,46 +211,3 @@ def test_regret_is_below_the_bounds_of_theorems_1_to_3(x64, layout):
 
 def _phases(dictionary):
     return () if dictionary.phases is None else (dictionary.phases[1:2],)
-
-
-def test_bounds_equal_the_printed_theorems():
-    """Eqs. 12, 17, 20 and 31 written out, for features that are not scaled: N = 10, m = 50, T = 100, lambda = 2."""
-    N, m, T, lam, Y, f = 10, 50, 100, 2.0, 1.5, 3.0
-    log = m * Y**2 / 2 * np.log(1 + 2 * T / lam)
-    features = Features(m)
-    assert bounds.vaw(0.0, m, np.sqrt(2 * m), Y, T, lam) == pytest.approx(log)
-    printed = printed_concatenated(f, N, features, Y, T, lam)
-    assert printed == pytest.approx((lam / 2 + N * T) * f**2 / m + N * log)
-    one = (lam / 2 + T) * f**2 / m + log
-    growth = N * Y**2 / lam * (2 * T * (T + 1) + 2 * m * T * np.log(1 + 2 * T / lam))
-    assert bounds.vaw2(f, N, features, Y, T, lam) == pytest.approx(one + lam / 2 + N * Y**2 / 2 * np.log(1 + growth))
-    truncated = one + lam / 2 + N * Y**2 / 2 * np.log(1 + Y**2 * T / lam)
-    assert bounds.vaw2(f, N, features, Y, T, lam, truncated=True) == pytest.approx(truncated)
-    assert bounds.vaw_ewa(f, N, features, Y, T, lam) == pytest.approx(one + 4 * Y**2 * np.log(N))
-    scaled_features = Features(m, scaled=True)
-    assert bounds.vaw_ewa(f, N, scaled_features, Y, T, lam / m) == pytest.approx(one + 4 * Y**2 * np.log(N))
-    np.testing.assert_allclose(bounds.vaw_ewa(f, N, features, Y, [1, T], lam)[1], one + 4 * Y**2 * np.log(N))
-    with pytest.raises(ValueError, match=r"^n_rounds\b"):
-        bounds.vaw(1.0, 1, 1.0, 1.0, 0)
-
-
-def test_best_in_an_rkhs_ball_agrees_with_a_constrained_minimiser():
-    """Against scipy's constrained minimiser, inside and on the sphere, and against kernel ridge regression."""
-    from scipy.optimize import minimize
-
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(12, 2)), rng.normal(size=12)
-    kernel = Gaussian(1.0)
-    with jax.enable_x64(True):
-        K = np.asarray(kernel.gram(X))
-    for radius in (0.5, 2.0, 100.0):
-        best = best_in_rkhs_ball(kernel, X, y, radius)
-        found = minimize(
-            lambda a: np.sum((K @ a - y) ** 2), np.zeros(12), jac=lambda a: 2 * K @ (K @ a - y), method="SLSQP",
-            constraints={"type": "ineq", "fun": lambda a, r=radius: r**2 - a @ K @ a, "jac": lambda a: -2 * K @ a},
-            options={"maxiter": 2000, "ftol": 1e-14},
-        )  # fmt: skip
-        assert best.loss == pytest.approx(found.fun, abs=2e-6)
-        assert best.loss == pytest.approx(np.sum((K @ best.coefficients - y) ** 2), abs=1e-9)
-        assert best.norm <= radius * (1 + 1e-9)
-        assert best.norm**2 == pytest.approx(best.coefficients @ K @ best.coefficients, rel=1e-6)

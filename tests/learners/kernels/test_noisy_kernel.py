@@ -156,16 +156,6 @@ def test_a_full_storage_warns():
     assert result.overflowed[0] > 0
 
 
-def test_bad_arguments_are_named():
-    learner = learner_of(MAPS["exponential"], Squared(), 1.0)
-    with pytest.raises(ValueError, match=r"^radius\b.*got -1"):
-        jo.replace(learner, radius=-1.0)
-    with pytest.raises(TypeError, match=r"^storage\b"):
-        jo.replace(learner, storage=3)
-    with pytest.raises(ValueError, match=r"^n_chunks\b"):
-        Storage(1, 1, 0, 1, 0)
-
-
 def test_a_truncated_series_warns():
     """With the Gaussian kernel |<w, Psi(x)>| is at most the radius: the series must reach that far."""
     short = GradientLength.for_loss(Exponential(), Geometric(2.0), second_moment=0.01)

@@ -1,6 +1,5 @@
 """Reference of Algorithm 1 against gradient descent, the kernel, the derivative of the loss, and explicit tensors."""
 
-import functools
 import importlib
 import importlib.util
 import itertools
@@ -29,48 +28,6 @@ X, X2 = np.array([0.6, 0.5]), np.array([0.5, 0.7])
 SURE_OF_ONE = table([0.0, 1.0])
 LAW = table([0.3, 0.3, 0.2, 0.1, 0.1])
 SQUARED = table([0.0, 2.0])
-
-
-def tensor(kernel, psi):
-    """The level and the coordinates of an estimate in R^(d^level), by outer products."""
-    counts, copies = psi
-    if isinstance(kernel, DotProduct):
-        n, factors = counts, copies
-        weight = math.sqrt(kernel.beta(n)) / kernel.law(n)
-    else:
-        (n1, n), factors = counts, copies[2 * counts[0] :]
-        pairs = [-(copies[2 * j] @ copies[2 * j + 1]) / kernel.width**2 / (j + 1) for j in range(n1)]
-        weight = math.prod(pairs) * math.sqrt((2.0 / kernel.width**2) ** n / math.factorial(n))
-        weight /= kernel.pair_law(n1) * kernel.law(n)
-    return n, weight * functools.reduce(np.multiply.outer, factors[:n], np.float64(1.0))
-
-
-def clean(kernel, n, x):
-    """Level n of Psi(x)."""
-    if isinstance(kernel, DotProduct):
-        weight = math.sqrt(kernel.beta(n))
-    else:
-        weight = math.exp(-(x @ x) / kernel.width**2) * math.sqrt((2.0 / kernel.width**2) ** n / math.factorial(n))
-    return weight * functools.reduce(np.multiply.outer, [x] * n, np.float64(1.0))
-
-
-def on_tensors(kernel, loss, rounds, step, B_w):
-    """Algorithm 1 with w as a list of tensors, one a level: predictions, lengths, squared norms."""
-    w = [np.zeros((2,) * n) for n in range(5)]
-    out = []
-    for x, y, psi, n, fresh in rounds:
-        prediction = sum((w[m] * clean(kernel, m, x)).sum() for m in range(5))
-        sign, offset = (y, 0.0) if loss.kind == "classification" else (1.0, y)
-        values = [(w[m] * coordinates).sum() for m, coordinates in (tensor(kernel, f) for f in fresh)]
-        factors = [sign * (value - offset) - loss.centre for value in values[:n]]
-        length = sign * loss.gamma(n) / loss.law(n) * math.prod(factors)
-        level, coordinates = tensor(kernel, psi)
-        w[level] = w[level] - step * length * coordinates
-        norm = sum((part**2).sum() for part in w)
-        if norm > B_w:
-            w = [part / math.sqrt(norm / B_w) for part in w]
-        out.append((prediction, length, min(norm, B_w)))
-    return np.transpose(out)
 
 
 def counts_of(kernel, rng):
@@ -102,20 +59,6 @@ LOSSES = {
     "exponential": Loss(lambda n: -((-1.0) ** n) / math.factorial(n), "classification", LAW),
     "about 1": Loss(table([-0.5, 0.56, 0.0, -0.19]), "classification", LAW, centre=1.0),
 }
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_the_reference_equals_the_algorithm_on_explicit_tensors(kernel, loss):
-    """Every formula at once (Prods, lengths, projection), in coordinates instead of products; 40 rounds."""
-    kernel, loss = KERNELS[kernel], LOSSES[loss]
-    rounds = draw_rounds(kernel, 40, loss.kind == "classification", np.random.default_rng(1))
-    record = algorithm_1(kernel, loss, rounds, eta_over_sqrt_T=0.02, B_w=0.1)
-    expected = on_tensors(kernel, loss, rounds, 0.02, 0.1)
-    projected = record.unprojected > 0.1
-    assert projected.any()
-    assert not projected.all()
-    np.testing.assert_allclose([record.predictions, record.lengths, record.norms], expected, rtol=1e-10, atol=1e-12)
 
 
 def test_the_reference_without_noise_equals_projected_gradient_descent():
@@ -190,12 +133,6 @@ def test_norms_equal_those_of_the_returned_alphas():
     np.testing.assert_allclose(record.norms, norms, rtol=1e-12, atol=1e-15)
     later = [predict(kernel, record.alphas[t - 1], psis, rounds[t].x) for t in range(1, 30)]
     np.testing.assert_allclose(record.predictions, [0.0, *later], rtol=1e-12, atol=1e-15)
-
-
-def test_too_few_fresh_estimates_raise():
-    with pytest.raises(ValueError, match=r"^fresh\b"):
-        grad_length_estimate(LOSSES["squared"], 1, [], 1.0)
-    assert grad_length_estimate(LOSSES["squared"], 3, [], 1.0) == 0.0
 
 
 def reference_of(settings, X, y, active, psis):

@@ -110,15 +110,6 @@ def test_storage_for_repetitions_is_the_storage_for_as_many_rounds():
     assert fitting.overflow_probability(100) == jo.replace(fitting, repetitions=1).overflow_probability(100 * PAIRS)
 
 
-def test_bad_repetitions_raise_errors():
-    learner = learner_of("exponential", "hinge")
-    for value in (0, 1.5):
-        with pytest.raises((ValueError, TypeError), match=r"^repetitions\b"):
-            jo.replace(learner, repetitions=value)
-    with pytest.raises(ValueError, match=r"^repetitions\b"):
-        Storage.for_horizon(learner.feature_map, learner.gradient_length, D, 10, repetitions=0)
-
-
 def sum_of_pairs(patch):
     """Weights that are not divided by the number of pairs."""
     right = NoisyKernel._add_mean_of_pairs

@@ -153,9 +153,6 @@ def test_the_norm_by_recurrence_equals_the_double_sum(both_precisions, radius):
     np.testing.assert_allclose(float(state.squared_norm), double_sum, rtol=tolerance)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The mean of the gradient
-
 X_NOW, Y_NOW, STEP, SIGMA2 = np.array([0.3, -0.4], np.float32), np.float32(0.9), 0.3, 0.2
 PROBES = np.array([[0.5, 0.1], [-0.2, -0.6], [0.3, -0.4]], np.float32)
 LEARNER = SurrogateKernel(Surrogate(Gaussian(1.2), SIGMA2, 2), step_size=STEP, n_rounds=64, radius=1.2)
@@ -235,10 +232,6 @@ def test_mutants_are_detected(learner, options):
     assert verdict(50, learner, **options).verdict == "biased"
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The bound
-
-
 @pytest.mark.long
 def test_the_regret_is_below_the_corrected_bound():
     """Theorem 3 (E12) by hand: y = k(z, x) for an instance z is u = Psi(z), |u| = 1, beta_u = pi/2, without loss.
@@ -289,10 +282,6 @@ def test_the_regret_is_below_the_bound_with_high_probability_although_noise_is_u
     assert result.cumulative_loss[0, :, -1].max() < bound
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Storage, numbers, errors
-
-
 @pytest.mark.long
 def test_a_full_storage_stops_learning_and_warns():
     X, y = data(30)
@@ -333,31 +322,6 @@ def test_a_sweep_equals_each_learner_alone():
         alone = jo.simulate(game, each, n_runs=4, n_rounds=40)
     np.testing.assert_allclose(together.cumulative_loss, alone.cumulative_loss, rtol=1e-4)
     assert np.ptp(alone.cumulative_loss[:, 0, -1]) > 0.01
-
-
-@pytest.mark.parametrize(
-    ("message", "arguments"),
-    [
-        (r"^surrogate\b", {"surrogate": Gaussian(1.0)}),
-        (r"^step_size\b", {"step_size": 0.0}),
-        (r"^radius\b", {"radius": -1.0}),
-        (r"^n_rounds\b", {"n_rounds": 0}),
-        (r"^n_rounds\b", {"n_rounds": 10.0}),
-    ],
-)
-def test_bad_arguments_are_named(message, arguments):
-    given = {"surrogate": Surrogate(Gaussian(1.0), 0.1, 2), "step_size": 0.1, "n_rounds": 10, **arguments}
-    with pytest.raises((ValueError, TypeError), match=message):
-        SurrogateKernel(**given)
-
-
-def test_instances_must_have_the_dimension_of_the_surrogate():
-    learner = SurrogateKernel(Surrogate(Gaussian(1.0), 0.1, 2), step_size=0.1, n_rounds=10)
-    with pytest.raises(ValueError, match=r"^surrogate\b"):
-        learner.init(
-            jax.random.key(0),
-            jo.game.Specs.of_vectors(3),
-        )
 
 
 def with_features(learner):

@@ -187,15 +187,3 @@ def test_a_learner_that_needs_the_covariance_raises():
     learner = WithFeatures(jo.GradientLearner(KnownCovariance(), step_size=0.1), FORMS["pair"][0])
     with pytest.raises(ValueError, match="covariance"):
         jo.play(game, learner, jax.random.key(0), 3)
-
-
-@pytest.mark.parametrize(
-    ("message", "learner", "features"),
-    [
-        (r"^learner\b", "gradient", FORMS["pair"][0]),
-        (r"^features\b", jo.GradientLearner(NaiveCopy(), step_size=0.1), OMEGA),
-    ],
-)
-def test_bad_arguments_are_named(message, learner, features):
-    with pytest.raises(TypeError, match=message):
-        WithFeatures(learner, features)
