@@ -67,14 +67,12 @@ def test_moments_of_the_bound_are_reached_and_never_exceeded():
         assert sum(q * np.abs(g).max() ** 2 for q, g in support) <= largest**2 * (1 + 1e-12)
     assert worst == pytest.approx(L), "half of L, or d for the root of d, is exceeded"
     bound = bounds.attribute_exponentiated_regret(d, K, radius, 500, y_bound=y_bound)
-    assert bound.value == pytest.approx(2 * radius * math.sqrt((math.e - 2) * L * 500 * math.log(2 * d)))
-    assert bound.step_size == pytest.approx(math.log(2 * d) / (bound.value / 2))
     assert 2 * bound.step_size * radius * largest < 1  # the steps are small enough for the proof
 
 
 @pytest.mark.long
 def test_regret_is_below_the_bound():
-    """The interval of the mean regret of 40 runs (95 %) is below the theorem. Labels are <w*, x>: w* loses nothing."""
+    """The interval of the mean regret of 40 runs (95 %) is below the theorem; w* loses nothing."""
     d, rounds = 16, 2000
     environment = LinearModel(0.9 * np.eye(d)[0], instances="cube")
     bound = bounds.attribute_exponentiated_regret(d, K, 1.0, rounds)
@@ -87,11 +85,7 @@ def test_regret_is_below_the_bound():
 
 @pytest.mark.long
 def test_regret_of_p_norm_descent_is_below_its_bound():
-    """`bounds.mirror_descent` with |g|_p <= G = 2 (W + |y|) (2 d / k) (k / 2)^(1/p), if |w_t|_1 <= W in every round.
-
-    The weights have no bound in advance: the test checks W = 1.5 in all rounds of 40 runs. Labels are <w*, x>, so w*
-    loses nothing. The interval of the mean regret has 95 %.
-    """
+    """`bounds.mirror_descent` with |g|_p <= G, which holds as |w_t|_1 <= 1.5 in all rounds; w* loses nothing (95 %)."""
     d, n_rounds, largest = 16, 2000, 1.5
     p, target = 2 * math.log(2 * d), 0.9 * np.eye(d, dtype=np.float32)[0]
     G = 2 * (largest + 0.9) * 2 * d / K * (K / 2) ** (1 / p)
