@@ -1,4 +1,4 @@
-"""Reference of Algorithm 1 against gradient descent, the kernel, the derivative of the loss, and explicit tensors."""
+"""Reference of Algorithm 1 against gradient descent, the kernel, the derivative of the loss, and other programs."""
 
 import importlib
 import importlib.util
@@ -26,39 +26,7 @@ from benchmarks.noisy_kernel_rounds import run_rounds
 
 X, X2 = np.array([0.6, 0.5]), np.array([0.5, 0.7])
 SURE_OF_ONE = table([0.0, 1.0])
-LAW = table([0.3, 0.3, 0.2, 0.1, 0.1])
 SQUARED = table([0.0, 2.0])
-
-
-def counts_of(kernel, rng):
-    most = [0.3, 0.3, 0.2, 0.1, 0.1]
-    n = rng.choice(5, p=most, size=2)
-    return int(n[1]) if isinstance(kernel, DotProduct) else (int(n[0]), int(n[1]))
-
-
-def draw_rounds(kernel, T, classification, rng):
-    """T rounds with noisy copies and counts from LAW; there are more copies than the counts use."""
-
-    def psi(x):
-        return counts_of(kernel, rng), x + 0.2 * rng.standard_normal((12, 2))
-
-    rounds = []
-    for _ in range(T):
-        x, n = rng.uniform(-1.0, 1.0, 2), int(rng.choice(5, p=[0.3, 0.3, 0.2, 0.1, 0.1]))
-        y = float(np.sign(x[0])) if classification else float(np.sin(3.0 * x[0]))
-        rounds.append(Round(x, y, psi(x), n, [psi(x) for _ in range(n)]))
-    return rounds
-
-
-KERNELS = {
-    "exponential": DotProduct(lambda n: 1.0 / math.factorial(n), LAW),
-    "gaussian": Gaussian(1.3, LAW, LAW),
-}
-LOSSES = {
-    "squared": Loss(SQUARED, "regression", LAW),
-    "exponential": Loss(lambda n: -((-1.0) ** n) / math.factorial(n), "classification", LAW),
-    "about 1": Loss(table([-0.5, 0.56, 0.0, -0.19]), "classification", LAW, centre=1.0),
-}
 
 
 def test_the_reference_without_noise_equals_projected_gradient_descent():
@@ -100,10 +68,7 @@ def test_without_noise_the_mean_product_equals_the_kernel():
 
 
 def test_the_mean_length_equals_the_derivative():
-    """By enumeration of n: y l'(y <w, Psi>), or l'(<w, Psi> - y), for series about 0 and about another point.
-
-    The exponential loss at <w, Psi> = 0.6, y = -1: e^0.6 = 1.822; without y in the product (E9) it would be 0.547.
-    """
+    """By enumeration of n, for series about 0 and about another point; without y in the product (E9) it is 0.547."""
     law, s = geometric(2.0), 1.0
 
     def mean(loss, value, y):
@@ -124,8 +89,15 @@ def test_the_mean_length_equals_the_derivative():
 
 
 def test_norms_equal_those_of_the_returned_alphas():
-    kernel, loss = KERNELS["gaussian"], LOSSES["squared"]
-    rounds = draw_rounds(kernel, 30, False, np.random.default_rng(3))
+    rng, probabilities = np.random.default_rng(3), [0.3, 0.3, 0.2, 0.1, 0.1]
+    kernel, loss = Gaussian(1.3, *2 * (table(probabilities),)), Loss(SQUARED, "regression", table(probabilities))
+
+    def psi(x):  # more copies than the counts use
+        return tuple(rng.choice(5, p=probabilities, size=2).tolist()), x + 0.2 * rng.standard_normal((12, 2))
+
+    rounds = []
+    for x, n in zip(rng.uniform(-1.0, 1.0, (30, 2)), rng.choice(5, p=probabilities, size=30).tolist(), strict=True):
+        rounds.append(Round(x, math.sin(3.0 * x[0]), psi(x), n, [psi(x) for _ in range(n)]))
     record = algorithm_1(kernel, loss, rounds, eta_over_sqrt_T=0.05, B_w=0.5)
     psis = [r.psi for r in rounds]
     products = np.array([[kernel.prod(a, b) for a in psis] for b in psis])
@@ -136,7 +108,6 @@ def test_norms_equal_those_of_the_returned_alphas():
 
 
 def reference_of(settings, X, y, active, psis):
-    """The reference's predictions, and how often it projected, for the terms of the rounds that have one."""
     T, p, width, sure = (settings[name] for name in ("T", "p", "width", "sure"))
     terms = dict(zip(active, psis, strict=True))
     nothing = ((0, 0), np.empty((0, settings["d"])))
