@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+from registry import LEARNERS
 
 import jaxonline as jo
 from jaxonline import bounds, learners
@@ -21,9 +22,8 @@ from jaxonline.losses import Squared
 FULL, KEY, ONE = FullGradient(), jax.random.key(0), Dictionary(np.ones((1, 1, 1)))
 VECTORS, ARMS = jo.game.Specs.of_vectors(3), jo.game.Specs((), jax.ShapeDtypeStruct((2,), np.float32))
 LENGTH = GradientLength.for_loss(Squared(), Geometric(2.0), 1.0)
-NOISY = NoisyKernel(
-    DotProductFeatureMap(ExponentialKernel(), Geometric(1.5)), LENGTH, 0.02, 1.0, Storage(2, 9, 0, 9, 9)
-)
+MAP = DotProductFeatureMap(ExponentialKernel(), Geometric(1.5))
+NOISY = NoisyKernel(MAP, LENGTH, 0.02, 1.0, Storage(2, 9, 0, 9, 9))
 
 
 class Opaque:
@@ -159,7 +159,7 @@ ROWS = [  # the argument that the error names, and the call
     ("storage", lambda: jo.replace(NOISY, storage=3)),
     ("repetitions", lambda: jo.replace(NOISY, repetitions=0)),
     ("n_chunks", lambda: Storage(1, 1, 0, 1, 0)),
-    ("repetitions", lambda: Storage.for_horizon(NOISY.feature_map, LENGTH, 3, 10, repetitions=0)),
+    ("repetitions", lambda: Storage.for_horizon(MAP, LENGTH, 3, 10, repetitions=0)),
     ("instances", lambda: learners.EXP4(0.1).init(None, ARMS)),
     ("instances", lambda: learners.LinThompson().init(None, VECTORS)),
     ("instances", lambda: learners.Halving().init(None, ARMS)),
@@ -178,3 +178,24 @@ def test_error_names_the_argument(name):
         for _, call in (row for row in ROWS if row[0] == name):
             with pytest.raises((ValueError, TypeError), match=rf"^{name}\b"):
                 call()
+
+
+ARM_LEARNERS = [name for name, make in LEARNERS.items() if make().losses_of_arms]
+FOR_ANY_LOSSES = {
+    "Hedge, BOA", "RUCB", "explore then commit", "epsilon-greedy", "UCB, fixed confidence", "UCB, asymptotic",
+    "Gaussian Thompson", "LinUCB", "linear Thompson", "leader", "perturbed leader", "doubling", "gradient bandit",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ARM_LEARNERS)
+def test_known_losses_outside_the_range_of_the_theorem_raise_an_error(name):
+    """Combiners with second-order rates adapt to the range; the perturbed leader makes later losses NaN instead."""
+    entry = LEARNERS[name]()
+    rows = entry.rows(2)
+    for loss in (1.5, -0.1):
+        game = jo.Game(jo.replace(rows, y=rows.y.at[0].set(loss)), entry.feedback, loss=entry.loss)
+        if name in FOR_ANY_LOSSES:
+            jo.game.bind(game, entry.learner)
+            continue
+        with pytest.raises(ValueError, match=r"^y\b.* 0 .* 1\b"):
+            jo.game.bind(game, entry.learner)

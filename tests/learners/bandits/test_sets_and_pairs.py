@@ -56,8 +56,12 @@ def test_cucb_and_its_comparator_take_any_linear_optimisation(x64):
     np.testing.assert_allclose(best, min(losses[:, arms].sum() for arms in sets), rtol=1e-12)
 
 
-def test_run_with_a_repeated_arm_fails():
+def test_a_selection_that_is_no_set_raises_an_error_and_a_repeated_arm_fails():
     game = jo.Game(BernoulliArms(MEANS), jo.SemiBandit(), loss=SumOfArms())
+    with pytest.raises(ValueError, match=r"\bm: must be at most .*5.*got 6"):
+        jo.play(game, CUCB(SmallestArms(6)), jax.random.key(0), 3)
+    with pytest.raises(ValueError, match=r"\bselect: must return a set of 1 to 5 arms"):
+        jo.play(game, CUCB(jax.tree_util.Partial(jnp.negative)), jax.random.key(0), 3)
     twice = CUCB(jax.tree_util.Partial(lambda values: jnp.zeros(2, jnp.int32)))
     assert np.isnan(jo.play(game, twice, jax.random.key(0), 3)[1].loss).all()
 
@@ -146,3 +150,13 @@ def test_regret_of_rucb_satisfies_the_theorem(alpha):
     assert stats.binomtest(failures, n_runs, delta, alternative="greater").pvalue > 1e-6
     assert limits[-1] < n_rounds * 0.4 or alpha == 1.0
     assert (result.regret[0, :, -1] < n_rounds * 0.4 / 10).mean() > 0.9
+
+
+@pytest.mark.long
+def test_pulls_count_every_arm_of_a_set_or_pair():
+    sets = jo.Game(BernoulliArms(MEANS), jo.SemiBandit(), loss=SumOfArms()), CUCB(SmallestArms(2))
+    pairs = jo.Game(PreferenceArms(PREFERENCES), jo.Duel(), loss=PairLoss(1)), RUCB()
+    for (game, learner), n_arms in ((sets, 5), (pairs, 4)):
+        result = jo.simulate(game, learner, n_runs=2, n_rounds=40, record_at=1, measures=[jo.Pulls()])
+        assert result.measures["pulls"].shape[-1] == n_arms
+        assert (result.measures["pulls"].sum(axis=-1) == 80).all()

@@ -113,6 +113,19 @@ def test_exponentiated_gradient_on_linear_losses_equals_hedge_and_is_below_its_b
     assert np.isfinite(big.w(state._replace(theta=jnp.asarray([0.0, -1e30, -1e6], jnp.float32)))).all()
 
 
+def test_exponentiated_gradient_with_decreasing_steps_has_linear_regret(x64):
+    """One expert has the loss 1 for 0.3 T rounds, the other one afterwards."""
+    bound, regrets = bounds.exponentiated_gradient(2, 1.0, 1000), []
+    for step in (bound.step_size, jo.InverseSqrt(np.sqrt(np.log(2)))):
+        for n_rounds in (250, 1000):
+            losses = np.where(np.arange(n_rounds)[:, None] < 0.3 * n_rounds, [[0.0, 1.0]], [[1.0, 0.0]])
+            own = total_loss(lambda g, step=step: ExponentiatedGradient(g, step), losses)
+            regrets.append(own - losses.sum(axis=0).min())
+    assert np.all(regrets[:2] <= bound.at_rounds([250, 1000]))
+    assert regrets[3] > 3.9 * regrets[2] > 3.9 * 95
+    assert np.isinf(bound.at_rounds([250, 1000], eta=0.8)).all()
+
+
 def ball_projection(z, A, radius):
     """Return the point of the ball that is nearest to z in the norm of A, by a general root finder."""
 

@@ -10,7 +10,7 @@ from tiers import some
 from vaw_equations import normal_equations, sequence
 
 import jaxonline as jo
-from benchmarks.papers.engines.kernels import forecast
+from benchmarks.papers.engines.kernels import aggregate, forecast
 from jaxonline import bounds
 from jaxonline.learners.linear.vaw import VAW, absorb, initial_state
 from jaxonline.numerics.elementwise import sincos
@@ -69,8 +69,9 @@ def test_regret_is_below_the_bound_of_equation_11(x64, spikes):
 def test_vaw_requires_float64_unless_float32_is_allowed():
     Z, y = sequence(10, 2)
     how = r"jax.enable_x64\(True\).*JAX_ENABLE_X64=1.*dtype='float32'"
-    with pytest.raises(ValueError, match=how):
-        forecast(Z, y)
+    for offline in (forecast, lambda Z, y: aggregate(VAW(), Z, y)):
+        with pytest.raises(ValueError, match=how):
+            offline(Z, y)
     game = jo.Game(jo.environments.DataStream(Z, y), jo.FullInformation())
     with pytest.raises(ValueError, match=r"float32.*enable_x64.*allow_float32=True"):
         jo.play(game, VAW(), jax.random.key(0), 10)
