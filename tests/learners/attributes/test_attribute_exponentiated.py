@@ -1,4 +1,4 @@
-"""Exponentiated gradient and p-norm descent from k attributes: NumPy loops, moments of the bounds, and regrets."""
+"""Learners from k attributes: NumPy loops, and moments and regrets of exponentiated gradient and p-norm descent."""
 
 import itertools
 import math
@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from attribute_efficient import exponentiated_reference, p_norm_reference
+from attribute_efficient import exponentiated_reference, p_norm_reference, reference
 
 import jaxonline as jo
 from jaxonline import bounds
@@ -17,11 +17,16 @@ from jaxonline.estimators import AttributeGradient
 from jaxonline.feedback import Attributes
 from jaxonline.game import Specs
 from jaxonline.game.keys import part_key, stream_keys
-from jaxonline.learners import ExponentiatedGradient, MirrorLearner, PNorm
+from jaxonline.learners import ExponentiatedGradient, MirrorLearner, PNorm, aer, aerr
 
 pytestmark = pytest.mark.fast_compile
 
 K = 4
+
+
+def descent_reference(X, y, choose, **options):
+    after, _ = reference(X, y, choose, **options)
+    return np.vstack([np.zeros(X.shape[1]), after[:-1]])
 
 
 LEARNERS = {
@@ -30,19 +35,23 @@ LEARNERS = {
         partial(exponentiated_reference, radius=1.5, step=0.02, k=K),
     ),
     "p-norm": (MirrorLearner(AttributeGradient(K), 0.05, PNorm(4.0)), partial(p_norm_reference, p=4.0, step=0.05, k=K)),
+    "AER": (aer(K, 0.7, 0.8, "last"), partial(descent_reference, law="l1", rate=0.7, radius=0.8)),
+    "AERR": (aerr(K, 0.05, 0.6, "last"), partial(descent_reference, law="l2", rate=0.05, radius=0.6)),
 }
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", LEARNERS)
 def test_learner_from_attributes_equals_its_numpy_loop(name, x64):
-    rng = np.random.default_rng(0)
+    rng, key = np.random.default_rng(0), jax.random.key(7)
     X = rng.uniform(-1, 1, size=(40, 6))
-    y, key = X[:, 0] - 0.5 * X[:, 3], jax.random.key(7)
-    learner, reference = LEARNERS[name]
-    _, rounds = jo.play(jo.Game(DataStream(X, y), Attributes(K)), learner, key, len(y))
-    choose = jax.jit(lambda t, w: AttributeGradient(K).choose(part_key(stream_keys(key).learner, t, 1), w))
-    path = reference(X, y, choose)
+    y = X[:, 0] - 0.5 * X[:, 3]
+    learner, loop = LEARNERS[name]
+    estimator = AttributeGradient(K, "l2" if name == "AERR" else "l1")
+    with jax.numpy_dtype_promotion("standard"):
+        _, rounds = jo.play(jo.Game(DataStream(X, y), Attributes(K)), learner, key, len(y))
+        choose = jax.jit(lambda t, w: estimator.choose(part_key(stream_keys(key).learner, t, 1), w))
+        path = loop(X, y, choose)
     np.testing.assert_allclose(rounds.y_hat, np.sum(path * X, axis=1), atol=1e-10)
     assert rounds.queries.tolist() == [K] * len(y)
     assert np.ptp(rounds.y_hat) > 0.3

@@ -69,15 +69,23 @@ def test_weighted_majority_equals_its_numpy_loop(x64):
     assert errors < int(info.mistake.sum()) <= bounds.weighted_majority(5, 0.6, errors)
 
 
-def test_halving_makes_exactly_log2_k_mistakes_on_all_functions_of_three_points():
-    """Every vote before the last mistake is a tie; weighted majority is compared with its own bound."""
-    y = jnp.array([[*f, *f, f[0]] for f in itertools.product([-1.0, 1.0], repeat=3)])
-    for learner, most in (
-        (learners.Halving(), 3), (learners.Halving(lazy=True), 3),
-        (learners.WeightedMajority(0.5), bounds.weighted_majority(8, 0.5, 0)),
-    ):  # fmt: skip
+CLASSES = {  # of eight hypotheses on seven points
+    "thresholds": np.where(np.arange(7) < np.arange(8)[:, None], -1.0, 1.0),
+    "parities": np.array([[(-1.0) ** bin(a & x).count("1") for x in range(1, 8)] for a in range(8)]),
+    "all functions of three points": np.array([[*f, *f, f[0]] for f in itertools.product([-1.0, 1.0], repeat=3)]),
+}
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_halving_makes_at_most_log2_k_mistakes_on_enumerated_classes(name):
+    """For all functions every vote before the last mistake is a tie, and there are exactly three mistakes."""
+    y = jnp.asarray(CLASSES[name], jnp.float32)
+    majority = learners.WeightedMajority(0.5), bounds.weighted_majority(8, 0.5, 0)
+    for learner, most in ((learners.Halving(), 3), (learners.Halving(lazy=True), 3), majority):
         mistakes = jax.vmap(lambda label, learner=learner: played(learner, (y.T, label))[2].mistake.sum())(y)
-        assert (mistakes == most).all() if most == bounds.halving(8) else mistakes.max() <= most
+        assert mistakes.max() <= most
+        assert (mistakes == 3).all() or name != "all functions of three points" or most > 3
+    assert bounds.halving(8) == 3
 
 
 def fixed_share_loop(losses, eta, share):

@@ -57,6 +57,23 @@ def test_tensors_and_chunks_give_the_same_hypothesis(x64, levels):
 
 
 @pytest.mark.long
+def test_the_number_of_stored_terms_grows_like_the_rounds(x64):
+    """A round stores chunks with probability 1/4 (n = 1): the means of 256 runs are within six standard errors of t/4
+    times the mean chunks of a level N, P(N = n) = (1/3) (2/3)^n, of which two copies fit into a chunk."""
+    n = np.arange(2, 200)
+    per_round = np.sum(np.ceil(n / 2) * (2 / 3) ** n / 3) / 4
+    learner = learner_of("exponential", n_chunks=400)
+    keys = jax.random.split(KEY, 256)
+    for rounds in (60, 240):
+        rows = np.resize(X, (rounds, D))
+        game = jo.Game(jo.environments.DataStream(rows, np.where(rows[:, 0] > 0, 1.0, -1.0)), CHANNEL)
+        states = jax.jit(jax.vmap(lambda key, game=game, rounds=rounds: jo.play(game, learner, key, rounds)[0]))(keys)
+        used = np.asarray(states.w.used, float)
+        assert not states.w.overflow.any()
+        assert abs(used.mean() - rounds * per_round) < 6 * used.std() / 16 < 0.25 * used.mean()
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("size", some(["n_chunks", "most_pairs", "deepest", "most_fresh"], "most_pairs"))
 def test_each_size_is_marked_when_it_is_exceeded(size, x64):
     """In the round that the draws say, and in all later ones; until then nothing is different."""

@@ -174,6 +174,27 @@ def test_mutants_are_detected(mutant):
 
 
 @pytest.mark.long
+def test_the_regret_is_below_the_bound_with_high_probability_although_noise_is_unbounded():
+    """Bounded gradients and Azuma: y = k(z, x) is u = Psi(z) with |u^| = R, without loss; w = 0 has a larger loss. If
+    the bound failed with probability 0.1, 100 runs below it would have the probability 3e-5."""
+    horizon, width, variance, label_variance = 2048, 2.0, 0.2, 0.01
+    rng = np.random.default_rng(0)
+    X = np.concatenate([[[0.2, -0.1]], rng.uniform(-0.5, 0.5, (horizon - 1, 2))])
+    y = np.exp(-np.sum((X - X[0]) ** 2, axis=1) / width**2)
+    R = W = (width**2 / (width**2 - 2 * variance)) ** (2 / 4)
+    B_y = 1 + np.sqrt(3 * label_variance)
+    expected = jo.bounds.surrogate_kernel(W, R, B_y, horizon)
+    bound = jo.bounds.with_high_probability(expected, 2 * R * (W * R + B_y), horizon, 0.05).value
+    assert bound < (y**2).sum()
+
+    feedback = jo.NoisyCopies(jo.noise.gaussian(variance), label_noise=jo.noise.uniform(label_variance))
+    game = jo.Game(jo.environments.DataStream(X.astype(np.float32), y), feedback)
+    learner = SurrogateKernel(Surrogate(Gaussian(width), variance, 2), expected.step_size, horizon, radius=W)
+    result = jo.simulate(game, learner, n_runs=100, n_rounds=horizon, record_at=1)
+    assert result.cumulative_loss[0, :, -1].max() < bound
+
+
+@pytest.mark.long
 def test_a_full_storage_stops_learning():
     X, y = data(30)
     game = jo.Game(jo.environments.DataStream(X.astype(np.float32), y), noisy(0.1))

@@ -69,7 +69,6 @@ def aggressive_loop(X, y, variant, C):
 
 
 LOOPS = {
-    "perceptron": (Perceptron(), lambda X, y: p_norm_loop(X, y, 2.0)),
     "p-norm": (PNormPerceptron(3.5), lambda X, y: p_norm_loop(X, y, 3.5)),
     "p-norm, p = 2": (PNormPerceptron(2.0), lambda X, y: p_norm_loop(X, y, 2.0)),
     "PA": (PassiveAggressive("PA", 0.3), lambda X, y: aggressive_loop(X, y, "PA", 0.3)),
@@ -78,7 +77,7 @@ LOOPS = {
 }
 
 
-@pytest.mark.parametrize("name", some(LOOPS, "perceptron", "p-norm", "PA-I"))
+@pytest.mark.parametrize("name", some(LOOPS, "p-norm", "PA-I"))
 def test_classifier_equals_its_numpy_loop(x64, name):
     (learner, loop), (X, y) = LOOPS[name], data()
     scores, w = loop(X, y)
