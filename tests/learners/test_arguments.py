@@ -164,8 +164,6 @@ ROWS = [  # the argument that the error names, and the call
     ("instances", lambda: learners.LinThompson().init(None, VECTORS)),
     ("instances", lambda: learners.Halving().init(None, ARMS)),
     ("instances", lambda: learners.OverAdvice(EWA(0.5)).init(None, ARMS)),
-    ("outcomes", lambda: learners.UCB1().init(None, VECTORS)),
-    ("outcomes", lambda: learners.Hedge(EWA(0.5)).init(None, VECTORS)),
     ("outcomes", lambda: learners.FollowThePerturbedLeader(1.0).init(None, VECTORS)),
     ("outcomes", lambda: learners.RUCB().init(None, ARMS)),
     ("outcome", lambda: learners.GradientBandit(0.1, 0.1).init(None, VECTORS)),
@@ -199,3 +197,13 @@ def test_known_losses_outside_the_range_of_the_theorem_raise_an_error(name):
             continue
         with pytest.raises(ValueError, match=r"^y\b.* 0 .* 1\b"):
             jo.game.bind(game, entry.learner)
+
+
+WITHOUT_VECTORS = "VAW", "online ridge", "Raker", "OMKL-GF", "ML-Poly, over kernels", "multi-kernel", "Fourier features"
+
+
+@pytest.mark.parametrize("name", [name for name in LEARNERS if not name.startswith(WITHOUT_VECTORS)])
+def test_instances_or_outcomes_that_are_matrices_raise_an_error(name):
+    entry = LEARNERS[name]()
+    with entry.promotion(), pytest.raises(ValueError, match=r"^(instances?|outcomes?|surrogate)\b.*shape"):
+        entry.learner.init(KEY, jo.game.Specs.of_vectors((2, 2)))

@@ -210,7 +210,7 @@ def test_arms_are_drawn_with_their_probabilities(name):
     assert abs(SOFTMAX[0] - LAPLACE[0]) > 0.08
 
 
-@pytest.mark.parametrize("name", some(DISTRIBUTIONS, "exponential"))
+@pytest.mark.parametrize("name", some(["gumbel", "exponential"], "exponential"))
 def test_losses_after_a_loss_outside_the_unit_interval_are_nan(name):
     losses = np.full((6, 2), 0.5, np.float32)
     losses[3, 1] = 1.01

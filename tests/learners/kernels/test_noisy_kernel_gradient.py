@@ -51,6 +51,9 @@ class Repeating:
         draw = self.oracle.reserve(number)
         return lambda index: draw(index % self.period)
 
+    def label(self):
+        return self.oracle.label()
+
     def labels(self, capacity, number):
         return self.oracle.labels(capacity, number)
 
