@@ -181,7 +181,7 @@ def test_error_names_the_argument(name):
 ARM_LEARNERS = [name for name, make in LEARNERS.items() if make().losses_of_arms]
 FOR_ANY_LOSSES = {
     "Hedge, BOA", "RUCB", "explore then commit", "epsilon-greedy", "UCB, fixed confidence", "UCB, asymptotic",
-    "Gaussian Thompson", "LinUCB", "linear Thompson", "leader", "perturbed leader", "doubling", "gradient bandit",
+    "Gaussian Thompson", "LinUCB", "linear Thompson", "leader", "perturbed leader", "gradient bandit",
 }  # fmt: skip
 
 
