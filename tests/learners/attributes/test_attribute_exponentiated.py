@@ -1,4 +1,4 @@
-"""Exponentiated gradient and p-norm descent from k attributes: NumPy loops, moments of the bounds, and regrets."""
+"""Learners from k attributes: NumPy loops, and moments and regrets of exponentiated gradient and p-norm descent."""
 
 import itertools
 import math
@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from attribute_efficient import exponentiated_reference, p_norm_reference
+from attribute_efficient import exponentiated_reference, p_norm_reference, reference
 
 import jaxonline as jo
 from jaxonline import bounds
@@ -17,11 +17,16 @@ from jaxonline.estimators import AttributeGradient
 from jaxonline.feedback import Attributes
 from jaxonline.game import Specs
 from jaxonline.game.keys import part_key, stream_keys
-from jaxonline.learners import ExponentiatedGradient, MirrorLearner, PNorm
+from jaxonline.learners import ExponentiatedGradient, MirrorLearner, PNorm, aer, aerr
 
 pytestmark = pytest.mark.fast_compile
 
 K = 4
+
+
+def descent_reference(X, y, choose, **options):
+    after, _ = reference(X, y, choose, **options)
+    return np.vstack([np.zeros(X.shape[1]), after[:-1]])
 
 
 LEARNERS = {
@@ -30,19 +35,23 @@ LEARNERS = {
         partial(exponentiated_reference, radius=1.5, step=0.02, k=K),
     ),
     "p-norm": (MirrorLearner(AttributeGradient(K), 0.05, PNorm(4.0)), partial(p_norm_reference, p=4.0, step=0.05, k=K)),
+    "AER": (aer(K, 0.7, 0.8, "last"), partial(descent_reference, law="l1", rate=0.7, radius=0.8)),
+    "AERR": (aerr(K, 0.05, 0.6, "last"), partial(descent_reference, law="l2", rate=0.05, radius=0.6)),
 }
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", LEARNERS)
 def test_learner_from_attributes_equals_its_numpy_loop(name, x64):
-    rng = np.random.default_rng(0)
+    rng, key = np.random.default_rng(0), jax.random.key(7)
     X = rng.uniform(-1, 1, size=(40, 6))
-    y, key = X[:, 0] - 0.5 * X[:, 3], jax.random.key(7)
-    learner, reference = LEARNERS[name]
-    _, rounds = jo.play(jo.Game(DataStream(X, y), Attributes(K)), learner, key, len(y))
-    choose = jax.jit(lambda t, w: AttributeGradient(K).choose(part_key(stream_keys(key).learner, t, 1), w))
-    path = reference(X, y, choose)
+    y = X[:, 0] - 0.5 * X[:, 3]
+    learner, loop = LEARNERS[name]
+    estimator = AttributeGradient(K, "l2" if name == "AERR" else "l1")
+    with jax.numpy_dtype_promotion("standard"):
+        _, rounds = jo.play(jo.Game(DataStream(X, y), Attributes(K)), learner, key, len(y))
+        choose = jax.jit(lambda t, w: estimator.choose(part_key(stream_keys(key).learner, t, 1), w))
+        path = loop(X, y, choose)
     np.testing.assert_allclose(rounds.y_hat, np.sum(path * X, axis=1), atol=1e-10)
     assert rounds.queries.tolist() == [K] * len(y)
     assert np.ptp(rounds.y_hat) > 0.3
@@ -67,21 +76,12 @@ def test_moments_of_the_bound_are_reached_and_never_exceeded():
         assert sum(q * np.abs(g).max() ** 2 for q, g in support) <= largest**2 * (1 + 1e-12)
     assert worst == pytest.approx(L), "half of L, or d for the root of d, is exceeded"
     bound = bounds.attribute_exponentiated_regret(d, K, radius, 500, y_bound=y_bound)
-    assert bound.value == pytest.approx(2 * radius * math.sqrt((math.e - 2) * L * 500 * math.log(2 * d)))
-    assert bound.step_size == pytest.approx(math.log(2 * d) / (bound.value / 2))
     assert 2 * bound.step_size * radius * largest < 1  # the steps are small enough for the proof
-
-
-def test_too_few_rounds_raise_an_error():
-    least = math.ceil(8 * 10 * math.log(20) / ((math.e - 2) * K))
-    bounds.attribute_exponentiated_regret(10, K, 1.0, least)
-    with pytest.raises(ValueError, match=rf"^n_rounds\b.*at least {least},.*got {least - 1}"):
-        bounds.attribute_exponentiated_regret(10, K, 1.0, least - 1)
 
 
 @pytest.mark.long
 def test_regret_is_below_the_bound():
-    """The interval of the mean regret of 40 runs (95 %) is below the theorem. Labels are <w*, x>: w* loses nothing."""
+    """The interval of the mean regret of 40 runs (95 %) is below the theorem; w* loses nothing."""
     d, rounds = 16, 2000
     environment = LinearModel(0.9 * np.eye(d)[0], instances="cube")
     bound = bounds.attribute_exponentiated_regret(d, K, 1.0, rounds)
@@ -94,11 +94,7 @@ def test_regret_is_below_the_bound():
 
 @pytest.mark.long
 def test_regret_of_p_norm_descent_is_below_its_bound():
-    """`bounds.mirror_descent` with |g|_p <= G = 2 (W + |y|) (2 d / k) (k / 2)^(1/p), if |w_t|_1 <= W in every round.
-
-    The weights have no bound in advance: the test checks W = 1.5 in all rounds of 40 runs. Labels are <w*, x>, so w*
-    loses nothing. The interval of the mean regret has 95 %.
-    """
+    """`bounds.mirror_descent` with |g|_p <= G, which holds as |w_t|_1 <= 1.5 in all rounds; w* loses nothing (95 %)."""
     d, n_rounds, largest = 16, 2000, 1.5
     p, target = 2 * math.log(2 * d), 0.9 * np.eye(d, dtype=np.float32)[0]
     G = 2 * (largest + 0.9) * 2 * d / K * (K / 2) ** (1 / p)

@@ -1,7 +1,4 @@
-"""AER, AERR and the Baseline: against independent loops and theorems, and their bad arguments.
-
-The statistical tests have fixed seeds. Each states its power and its rate of false alarms.
-"""
+"""AER, AERR and the Baseline: an independent loop, theorems, and what they are made of."""
 
 import itertools
 import math
@@ -11,56 +8,38 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from attribute_efficient import project
 from tiers import some
 
 import jaxonline as jo
 from jaxonline import bounds
 from jaxonline.comparators.linear import L1Ball
-from jaxonline.environments import DataStream, HiddenAttribute, three_bits
+from jaxonline.environments import DataStream, three_bits
 from jaxonline.estimators.attributes import AttributePairs
 from jaxonline.feedback import Attributes
-from jaxonline.game.keys import stream_keys
+from jaxonline.game.keys import part_key, stream_keys
 from jaxonline.learners import Baseline, aer, aerr
 from jaxonline.learners.attributes import minimise_on_l1_ball, project_l1_ball
 
 pytestmark = pytest.mark.fast_compile
 
-D, T, K = 6, 40, 4
-
-
-def rows(seed=0, n=T, d=D):
-    rng = np.random.default_rng(seed)
-    X = rng.uniform(-1, 1, size=(n, d))
-    return X, np.clip(X @ np.linspace(1, -1, d) + 0.1 * rng.normal(size=n), -1, 1)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The Baseline
-
-
-def test_the_baseline_starts_without_moments():
-    """The weight of the moments of round t is 1 / t."""
-    state = Baseline(K, 0.8).init(None, jo.game.Specs.of_vectors(3, jnp.float32))
-    assert state.t == 0
-    assert not np.any(state.A)
+K = 4
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("cone", some([False, True], False))
 def test_the_baseline_minimises_its_estimated_loss(cone, x64):
     """A and b are means of the moments of the pairs drawn; w is a minimiser, or stationary where A is not convex."""
-    X, y = rows(4, n=6, d=4)
-    game, learner, key = (
-        jo.Game(DataStream(X, y), Attributes(K)),
-        Baseline(K, 0.8, cone, n_steps=200),
-        jax.random.key(4),
-    )
+    rng, key = np.random.default_rng(4), jax.random.key(4)
+    X = rng.uniform(-1, 1, size=(6, 4))
+    y = np.clip(X @ np.linspace(1, -1, 4) + 0.1 * rng.normal(size=6), -1, 1)
+    game, learner = jo.Game(DataStream(X, y), Attributes(K)), Baseline(K, 0.8, cone, n_steps=200)
+    start = learner.init(key, jo.game.Specs.of_vectors(4, float))
+    assert (start.t, np.any(start.A)) == (0, False), "the weight of the moments of round t is 1 / t"
     state, played = jo.play(game, learner, key, 6)
     assert played.queries.tolist() == [K] * 6
     A, b = np.zeros((4, 4)), np.zeros(4)
     for t, (x, target) in enumerate(zip(X, y, strict=True), start=1):
-        chosen = AttributePairs(K).choose(jax.random.fold_in(jax.random.fold_in(stream_keys(key).learner, t), 1), 4)
+        chosen = AttributePairs(K).choose(part_key(stream_keys(key).learner, t, 1), 4)
         for i, j in np.asarray(chosen).reshape(2, -1).T:
             A[i, j] += 16 / K * x[i] * x[j] / 6
             A[j, i] += 16 / K * x[i] * x[j] / 6
@@ -105,34 +84,6 @@ def test_minimise_on_l1_ball_has_the_momentum_of_beck_and_teboulle(x64):
     np.testing.assert_allclose(found, w, rtol=1e-12)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Edges
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: aer(3, 1.0, 1.0), r"^n_attributes\b"),
-        (lambda: aer(4, 0.0, 1.0), r"^regularizer\b"),
-        (lambda: aer(4, 1.0, 0.0), r"^radius\b"),
-        (lambda: aer(4, 1.0, 1.0, hypothesis="mean"), r"^hypothesis\b"),
-        (lambda: aerr(4, 0.1, 0.0), r"^radius\b"),
-        (lambda: Baseline(3, 1.0), r"^n_attributes\b"),
-        (lambda: Baseline(4, 0.0), r"^radius\b"),
-        (lambda: L1Ball(0.0), r"^radius\b"),
-        (lambda: jo.play(jo.Game(DataStream(np.ones((2, 3)), np.ones(2)), Attributes(2)), aer(4, 1.0, 1.0),
-                         jax.random.key(0), 2), r"\bindices\b.*got 4"),
-        (lambda: HiddenAttribute(3, 0.3), r"^eps\b"),
-        (lambda: bounds.hidden_attribute_examples(10, 4, 0.01), r"^dimension\b"),
-        (lambda: bounds.aer_regret(4, 3, 1.0, 1.0, 10), r"^n_attributes\b"),
-        (lambda: bounds.aer_regret(4, 2, 1.0, 2.0, 10), r"^norm\b"),
-    ],
-)  # fmt: skip
-def test_bad_arguments_are_named(call, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        call()
-
-
 def test_a_random_number_of_attributes_is_charged_and_budgeted():
     """The number is charged, further attributes are 0, and the capacity must be within the budget."""
     x = jnp.array([5.0, 6.0, 7.0, 8.0])
@@ -151,38 +102,6 @@ def test_a_random_number_of_attributes_is_charged_and_budgeted():
         oracle.attributes(jnp.array([0, 1, 2]), jnp.int32(0))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Theorems
-
-
-@pytest.mark.long
-def test_l1_projections_agree_with_optax():
-    """The projections of this module and of the comparator are optax's to 1e-6, in float64 to 1e-12."""
-    from jaxonline.comparators.linear import project as project_in_comparator
-
-    for seed, radius in itertools.product(range(5), (0.3, 1.0, 100.0)):
-        w = np.random.default_rng(seed).normal(size=7)
-        with jax.numpy_dtype_promotion("standard"):
-            theirs = optax.projections.projection_l1_ball(jnp.asarray(w, jnp.float32), radius)
-        np.testing.assert_allclose(project_in_comparator(w, radius), theirs, atol=1e-6)
-        np.testing.assert_allclose(project_in_comparator(w, radius), project(w, radius), atol=1e-12)
-
-
-def test_bounds_agree_with_other_formulas():
-    """Theorem 2 is compared with the sum at the end of its proof, term by term; the others with closed forms."""
-    bound = bounds.aer_regret(dimension=5, n_attributes=4, radius=2.0, norm=1.5, n_rounds=50)
-    assert (
-        pytest.approx(max(4 * (2 + 1) ** 2 * (2 * 5 / 4) * 5, 0)) == bound.G
-    )  # 4 (y^ - y)^2 |v|^2, worst case in mean
-    assert bound.regularizer == pytest.approx((2 + 1) * 5 / 1.5 * np.sqrt(np.log(50) / (50 * 4)))
-    harmonic = sum(bound.G / (bound.regularizer * t) for t in range(1, 51)) + 50 * bound.regularizer * 1.5**2 / 2
-    assert harmonic <= bound.value <= 1.3 * harmonic
-    assert bounds.hidden_attribute_examples(960, 1, 0.01) == 500
-    assert bounds.hidden_attribute_examples(24, 1, 0.05) == 2.5  # 24 / 4.8 is 5, and a little less in floating point
-    assert pytest.approx(12 * (4 + 0.5)) == bounds.aerr_regret(6, 4, 1.0, 100, 1.0, 1.0).G
-    assert bounds.baseline_risk(10, 2, 1.0, 100, 0.1) > bounds.baseline_risk(10, 8, 1.0, 100, 0.1)
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("law", ["aer", "aerr"])
 def test_regret_is_below_the_bound(law):
@@ -196,43 +115,14 @@ def test_regret_is_below_the_bound(law):
         bound = bounds.aerr_regret(d, 2, 1.0, n_rounds, x_bound=2.0)
         learner, comparator = aerr(2, bound.step_size, 1.0, hypothesis="last"), jo.L2Ball(1.0)
     with jax.numpy_dtype_promotion("standard"):
-        result = jo.simulate(
-            jo.Game(environment, Attributes(2)),
-            learner,
-            n_runs=400,
-            n_rounds=n_rounds,
-            comparator=comparator,
-            record_at=1,
-        )
+        game = jo.Game(environment, Attributes(2))
+        result = jo.simulate(game, learner, n_runs=400, n_rounds=n_rounds, comparator=comparator, record_at=1)
     row = result.table()[0]
     assert 0 < row["low"] < row["high"] < bound.value
 
 
-@pytest.mark.long
-def test_hidden_attribute_has_the_bias_of_theorem_3():
-    """One hidden attribute a run; y agrees with it with probability 1/2 + sqrt(eps) (chi-square: 1e-6 by chance)."""
-    hidden = HiddenAttribute(5, eps=0.04)
-    keys = jax.random.split(jax.random.key(0), 20_000)
-
-    @jax.jit
-    @jax.vmap
-    def draw(key):
-        state = hidden.init(jax.random.fold_in(key, 0))
-        x, state = hidden.instance(jax.random.fold_in(key, 1), state, jnp.int32(1))
-        y, state = hidden.outcome(jax.random.fold_in(key, 2), state, jnp.int32(1), x, jnp.float32(0))
-        return state.attribute, x, y
-
-    j, x, y = map(np.asarray, draw(keys))
-    assert set(np.unique(x)) == {-1.0, 1.0}
-    agree = (x[np.arange(len(j)), j] == y).mean()
-    assert abs(agree - 0.7) < 4.9 * np.sqrt(0.21 / len(j))
-    assert np.abs(np.bincount(j, minlength=5) / len(j) - 0.2).max() < 4.9 * np.sqrt(0.16 / len(j))
-    w = jnp.array([0.4, 0.0, 0.1, 0.0, 0.0])
-    assert hidden.excess_risk(w, jnp.int32(0)) == pytest.approx(0.01)
-
-
 def test_two_attributes_cannot_predict_the_mean_of_three_bits():
-    """No two attributes predict the mean of three bits to less than 1/9."""
+    """The error is at least 1/9."""
     stream = three_bits()
     X, y = np.asarray(stream.X, float), np.asarray(stream.y, float)
     for pair in itertools.combinations(range(3), 2):

@@ -1,17 +1,13 @@
-"""Loss estimates of bandit algorithms: their means over the drawn arm, by enumeration, and planted wrong divisors.
-
-The verdicts are exact (`verify.unbiased` with all outcomes). With eta = 1 an update adds the estimates to the state.
-"""
+"""Loss estimates of bandit algorithms: their means over the drawn arm, by enumeration, and planted wrong divisors."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxonline import verify
+from jaxonline import learners, verify
 from jaxonline.feedback import BanditOracle
 from jaxonline.game import Draw
-from jaxonline.learners import EXP3, EXP3IX, EXP3P, EXP4
 from jaxonline.numerics.elementwise import Compensated
 
 LOSSES, SUMS = np.array([0.3, 0.9, 0.0, 1.0]), np.array([0.5, 0.0, 1.5, 1.0])
@@ -24,24 +20,23 @@ MIXED = (1 - SHARE) * EXPERT_WEIGHTS @ ADVICE + SHARE / 4
 
 # the learner, what it sees, the probabilities of its arms, the mean of its estimates, and planted divisors
 CASES = {
-    "EXP3": (EXP3(1.0), (), WEIGHTS, LOSSES, WEIGHTS**1.05),
-    "EXP3, exploration": (EXP3(1.0, exploration=SHARE), (), EXPLORED, LOSSES, WEIGHTS),
+    "EXP3": (learners.EXP3(1.0), (), WEIGHTS, LOSSES, WEIGHTS**1.05),
+    "EXP3, exploration": (learners.EXP3(1.0, exploration=SHARE), (), EXPLORED, LOSSES, WEIGHTS),
     "EXP4, exploration": (
-        EXP4(1.0, exploration=SHARE), ADVICE, MIXED, ADVICE @ LOSSES, EXPERT_WEIGHTS @ ADVICE
+        learners.EXP4(1.0, exploration=SHARE), ADVICE, MIXED, ADVICE @ LOSSES, EXPERT_WEIGHTS @ ADVICE,
     ),
-    "EXP3-IX": (EXP3IX(1.0, GAMMA), (), WEIGHTS, LOSSES * WEIGHTS / (WEIGHTS + GAMMA), WEIGHTS + GAMMA),
-    "EXP3.P": (EXP3P(1.0, BETA, SHARE), (), EXPLORED, LOSSES - 1 - BETA / EXPLORED, WEIGHTS),
+    "EXP3-IX": (learners.EXP3IX(1.0, GAMMA), (), WEIGHTS, LOSSES * WEIGHTS / (WEIGHTS + GAMMA), WEIGHTS + GAMMA),
+    "EXP3.P": (learners.EXP3P(1.0, BETA, SHARE), (), EXPLORED, LOSSES - 1 - BETA / EXPLORED, WEIGHTS),
 }  # fmt: skip
 
 
-def mean_of_estimates(name: str, divisors: np.ndarray | None = None) -> verify.Verification:
-    """Compare the mean over arms with its target; without `divisors`, the learner's own probabilities divide."""
+def mean_of_estimates(name, divisors=None):
     learner, x, p, target, _ = CASES[name]
     state = Compensated.starting_at(jnp.asarray(SUMS[: len(target)]))
     x = jnp.asarray(x) if isinstance(x, np.ndarray) else x
     drawn = learner.predict(jax.random.key(0), state, x).probabilities
     np.testing.assert_allclose(drawn, p, rtol=1e-9)
-    drawn = drawn if divisors is None else jnp.asarray(divisors)
+    drawn = drawn if divisors is None else jnp.asarray(divisors)  # a mutant
     oracles = [BanditOracle(x, Draw(jnp.int32(arm), drawn), jnp.asarray(LOSSES)) for arm in np.flatnonzero(p)]
     estimates = [learner.update(None, state, oracle)[0].value - state.value for oracle in oracles]
     support = list(zip(p[p > 0], map(np.asarray, estimates), strict=True))
@@ -50,7 +45,6 @@ def mean_of_estimates(name: str, divisors: np.ndarray | None = None) -> verify.V
 
 @pytest.mark.parametrize("name", CASES)
 def test_loss_estimates_have_their_mean_and_wrong_divisors_are_found(name, x64):
-    """EXP3 and EXP4: the losses; EXP3-IX: losses p/(p + gamma); EXP3.P: -gains - beta/p. A wrong divisor: the weights
-    without exploration, another power, and gamma twice."""
+    """By enumeration of the arm drawn; wrong: weights without exploration, another power, and gamma twice."""
     assert mean_of_estimates(name).verdict == "within tolerance"
     assert mean_of_estimates(name, CASES[name][4]).verdict == "biased"

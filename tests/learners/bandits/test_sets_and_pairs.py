@@ -23,16 +23,11 @@ PREFERENCES = np.array([[0.5, 0.3, 0.6, 0.8], [0.7, 0.5, 0.8, 0.9], [0.4, 0.2, 0
 CYCLE = np.array([[0.5, 0.9, 0.1], [0.1, 0.5, 0.9], [0.9, 0.1, 0.5]])
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# CUCB
-
-
-@pytest.mark.parametrize("m", [1, 2, 4, 5])
-def test_cucb_equals_a_loop_over_all_sets(m):
+@pytest.mark.parametrize("m", [1, 2, 5])
+def test_cucb_equals_a_loop_over_all_sets(x64, m):
     losses = np.random.default_rng(m).random((300, 5)) * MEANS
-    with jax.enable_x64(True):
-        game = jo.Game(DataStream(None, losses), jo.SemiBandit(), loss=SumOfArms())
-        history = jo.play(game, CUCB(SmallestArms(m)), jax.random.key(0), len(losses))[1]
+    game = jo.Game(DataStream(None, losses), jo.SemiBandit(), loss=SumOfArms())
+    history = jo.play(game, CUCB(SmallestArms(m)), jax.random.key(0), len(losses))[1]
     expected = np.array(reference.cucb(losses, reference.all_sets(5, m)))
     np.testing.assert_array_equal(history.y_hat, expected)
     np.testing.assert_allclose(history.loss, np.take_along_axis(losses, expected, 1).sum(axis=1), rtol=1e-12)
@@ -49,39 +44,29 @@ class Neighbours:
 
 
 @pytest.mark.long
-def test_cucb_takes_any_linear_optimisation():
+def test_cucb_and_its_comparator_take_any_linear_optimisation(x64):
     losses = np.random.default_rng(0).random((300, 5)) * MEANS
-    with jax.enable_x64(True):
-        game = jo.Game(DataStream(None, losses), jo.SemiBandit(), loss=SumOfArms())
-        result = jo.simulate(game, CUCB(Neighbours()), n_runs=1, n_rounds=300, record_at=1,
-                             comparator=jo.BestSet(Neighbours()))  # fmt: skip
-        history = jo.play(game, CUCB(Neighbours()), jax.random.key(0), 300)[1]
-    sets = [(k, (k + 1) % 5) for k in range(5)]
-    assert list(map(tuple, history.y_hat.tolist())) == reference.cucb(losses, sets)
-    best = min(losses[:, arms].sum() for arms in sets)
-    np.testing.assert_allclose(result.comparator_loss[0, 0, -1], best, rtol=1e-12)
+    game, sets = (
+        jo.Game(DataStream(None, losses), jo.SemiBandit(), loss=SumOfArms()),
+        [(k, (k + 1) % 5) for k in range(5)],
+    )
+    moves = jo.play(game, CUCB(Neighbours()), jax.random.key(0), 300)[1].y_hat
+    assert list(map(tuple, moves.tolist())) == reference.cucb(losses, sets)
+    best = jo.BestSet(Neighbours()).best_loss(losses.sum(axis=0))
+    np.testing.assert_allclose(best, min(losses[:, arms].sum() for arms in sets), rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("select", "message"),
-    [
-        (SmallestArms(6), r"\bm: must be at most .*5.*got 6"),
-        (jax.tree_util.Partial(jnp.negative), r"\bselect: must return a set of 1 to 5 arms"),
-    ],
-)
-def test_cucb_raises_an_error_for_what_is_not_a_set(select, message):
+def test_a_selection_that_is_no_set_raises_an_error_and_a_repeated_arm_fails():
     game = jo.Game(BernoulliArms(MEANS), jo.SemiBandit(), loss=SumOfArms())
-    with pytest.raises(ValueError, match=message):
-        jo.play(game, CUCB(select), jax.random.key(0), 3)
-
-
-def test_run_with_a_repeated_arm_fails():
-    game = jo.Game(BernoulliArms(MEANS), jo.SemiBandit(), loss=SumOfArms())
+    with pytest.raises(ValueError, match=r"\bm: must be at most .*5.*got 6"):
+        jo.play(game, CUCB(SmallestArms(6)), jax.random.key(0), 3)
+    with pytest.raises(ValueError, match=r"\bselect: must return a set of 1 to 5 arms"):
+        jo.play(game, CUCB(jax.tree_util.Partial(jnp.negative)), jax.random.key(0), 3)
     twice = CUCB(jax.tree_util.Partial(lambda values: jnp.zeros(2, jnp.int32)))
     assert np.isnan(jo.play(game, twice, jax.random.key(0), 3)[1].loss).all()
 
 
-@pytest.mark.parametrize("m", [1, 2, 3, 5])
+@pytest.mark.parametrize("m", [1, 3, 5])
 @pytest.mark.parametrize("means", [MEANS, [0.2, 0.2, 0.2, 0.5, 0.5], [0.4] * 5], ids=["distinct", "ties", "equal"])
 def test_bound_of_cucb_has_the_gaps_of_all_sets(m, means):
     means, T = np.asarray(means), np.array([10, 1000])
@@ -98,13 +83,11 @@ def test_bound_of_cucb_has_the_gaps_of_all_sets(m, means):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("means", "m"), [(MEANS, 2), ([0.2, 0.2, 0.5, 0.8], 2), ([0.1, *[0.5] * 5], 1)])
+@pytest.mark.parametrize(("means", "m"), [(MEANS, 2), ([0.1, *[0.5] * 5], 1)])
 def test_regret_of_cucb_satisfies_the_theorem(means, m):
-    """200 runs of 2,000 rounds: the upper end of a 1 - 1e-6 interval of the mean is below the bound; greedy is above
-    the mean of CUCB in the long run, since its regret is linear."""
+    """200 runs: the upper end of a 1 - 1e-6 interval of the mean is below the bound."""
     game = jo.Game(BernoulliArms(means), jo.SemiBandit(), SumOfArms(), pseudo=True)
-    learners = {"CUCB": CUCB(SmallestArms(m)), "greedy": CUCB(SmallestArms(m), exploration=0.0)}
-    result = jo.simulate(game, learners, n_runs=200, n_rounds=2000, key=1, record_at=[1000, 2000],
+    result = jo.simulate(game, CUCB(SmallestArms(m)), n_runs=200, n_rounds=2000, key=1, record_at=[1000, 2000],
                          comparator=jo.BestSet(SmallestArms(m)))  # fmt: skip
     for i, T in enumerate((1000, 2000)):
         regret = result.regret[0, :, i]
@@ -113,10 +96,6 @@ def test_regret_of_cucb_satisfies_the_theorem(means, m):
     assert result.regret.min() > -1e-3
     growth = np.diff(result.regret, axis=-1).mean(axis=1)[:, 0]
     assert growth[0] < 1000 * np.ptp(means) * m / 10
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# RUCB
 
 
 def play_rucb(duels, alpha, seed):
@@ -147,23 +126,14 @@ GAMES = {"winner": PREFERENCES, "cycle": CYCLE, "two arms": PREFERENCES[:2, :2]}
 
 @pytest.mark.parametrize("name", some(GAMES, "cycle"))
 @pytest.mark.parametrize("alpha", some([0.51, 2.0]))
-def test_rucb_equals_a_loop(name, alpha):
+def test_rucb_equals_a_loop(x64, name, alpha):
     preferences = GAMES[name]
     for seed in range(3):
-        with jax.enable_x64(True):
-            duels = table_of(preferences, 800, seed)
-            pairs, uniforms = play_rucb(duels, alpha, seed)
+        duels = table_of(preferences, 800, seed)
+        pairs, uniforms = play_rucb(duels, alpha, seed)
         assert pairs == reference.rucb(duels, alpha, uniforms)
     n_equal = sum(first == second for first, second in pairs)
     assert n_equal > 0 or alpha > 1 or preferences is CYCLE, "the winner is compared with itself"
-
-
-def test_rucb_raises_errors_for_its_arguments_and_other_outcomes():
-    for alpha in (0.5, -1.0, np.nan):
-        with pytest.raises(ValueError, match=r"^alpha: must be above 0.5"):
-            RUCB(alpha)
-    with pytest.raises(ValueError, match=r"^outcomes: .*square"):
-        RUCB().init(None, Specs((), jnp.zeros(3)))
 
 
 @pytest.mark.long
@@ -184,11 +154,9 @@ def test_regret_of_rucb_satisfies_the_theorem(alpha):
 
 @pytest.mark.long
 def test_pulls_count_every_arm_of_a_set_or_pair():
-    game = jo.Game(BernoulliArms(MEANS), jo.SemiBandit(), loss=SumOfArms())
-    sets = jo.simulate(game, CUCB(SmallestArms(2)), n_runs=2, n_rounds=40, record_at=1, measures=[jo.Pulls()])
-    duels = jo.Game(PreferenceArms(PREFERENCES), jo.Duel(), loss=PairLoss(1))
-    pairs = jo.simulate(duels, RUCB(), n_runs=2, n_rounds=40, record_at=1, measures=[jo.Pulls()])
-    assert sets.measures["pulls"].shape[-1] == 5
-    assert pairs.measures["pulls"].shape[-1] == 4
-    for result in (sets, pairs):
+    sets = jo.Game(BernoulliArms(MEANS), jo.SemiBandit(), loss=SumOfArms()), CUCB(SmallestArms(2))
+    pairs = jo.Game(PreferenceArms(PREFERENCES), jo.Duel(), loss=PairLoss(1)), RUCB()
+    for (game, learner), n_arms in ((sets, 5), (pairs, 4)):
+        result = jo.simulate(game, learner, n_runs=2, n_rounds=40, record_at=1, measures=[jo.Pulls()])
+        assert result.measures["pulls"].shape[-1] == n_arms
         assert (result.measures["pulls"].sum(axis=-1) == 80).all()

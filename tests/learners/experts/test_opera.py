@@ -40,7 +40,6 @@ def absolute(x, mean, y):
 
 
 def linear_of_squared(x, mean, y):
-    """Return the linearised losses ("gradient trick"), the default of opera."""
     return 2 * (mean - y) * x, 2 * (mean - y) * mean
 
 

@@ -1,4 +1,4 @@
-"""Steps 1 / (mu t) for strongly convex losses, and AdaGrad: NumPy loops, optax, an exact mean, and theorems."""
+"""Steps 1 / (mu t) for strongly convex losses, AdaGrad and thresholds: NumPy loops, an exact mean, and theorems."""
 
 import itertools
 
@@ -11,21 +11,17 @@ from convex_rows import D, data, rows
 from full_rounds import played
 from scipy import optimize
 
+import jaxonline as jo
 from jaxonline import bounds
 from jaxonline.estimators import FullGradient
 from jaxonline.learners import AdaGrad, GradientLearner, InverseTime
-from jaxonline.losses import Hinge
+from jaxonline.losses import Hinge, Pinball
 
 pytestmark = pytest.mark.fast_compile
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Strongly convex losses
-
-
 def test_mean_regret_on_coin_flips_is_exactly_one_plus_a_harmonic_number(x64):
-    """All 256 sequences of eight outcomes -1 or +1 under (w - y)^2: with steps 1 / (2 t) the hypothesis is the mean so
-    far, and the mean regret is 1 + 1 + 1/2 + ... + 1/7. With steps 1 / (4 t) it is not."""
+    """All 256 sequences of eight outcomes -1 or +1 under (w - y)^2, where the hypothesis is the mean so far."""
     n_rounds = 8
     outcomes = np.array(list(itertools.product([-1.0, 1.0], repeat=n_rounds)))
 
@@ -44,13 +40,9 @@ def test_regret_on_strongly_convex_losses_is_below_the_logarithmic_bound(x64):
     n_rounds = 1000
     rng = np.random.default_rng(0)
     bound = bounds.strongly_convex(2.0, 4.0, n_rounds)
-    sequences = {
-        "one": np.ones(n_rounds),
-        "halves": np.where(np.arange(n_rounds) < n_rounds // 2, 1.0, -1.0),
-        "alternating": np.where(np.arange(n_rounds) % 2, 1.0, -1.0),
-        "random": rng.uniform(-1, 1, n_rounds),
-    }
     t = np.arange(1, n_rounds + 1)
+    halves = np.where(t <= n_rounds // 2, 1.0, -1.0)
+    sequences = np.ones(n_rounds), halves, (-1.0) ** t, rng.uniform(-1, 1, n_rounds)
 
     def largest_ratio(eta, y):
         learner = GradientLearner(FullGradient(), InverseTime(eta), radius=1.0)
@@ -58,8 +50,8 @@ def test_regret_on_strongly_convex_losses_is_below_the_logarithmic_bound(x64):
         best = np.cumsum(y**2) - np.cumsum(y) ** 2 / t
         return np.max((np.cumsum((moves - y) ** 2) - best) / bound.at_rounds(t))
 
-    assert max(largest_ratio(bound.eta, y) for y in sequences.values()) <= 1
-    assert largest_ratio(bound.eta / 10, sequences["one"]) > 2
+    assert max(largest_ratio(bound.eta, y) for y in sequences) <= 1
+    assert largest_ratio(bound.eta / 10, sequences[0]) > 2
     assert bound.value == bound.at_rounds(n_rounds) == pytest.approx(4 * (1 + np.log(1000)))
 
 
@@ -84,10 +76,6 @@ def test_regularised_hinge_losses_equal_a_numpy_loop_and_are_below_the_bound(x64
     bound = bounds.strongly_convex(mu, 2 * largest, n_rounds)
     regret = losses(np.array(W)).sum() - smooth.fun
     assert 0 < regret <= bound.value
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# AdaGrad
 
 
 def adagrad_loop(X, y, step, radius):
@@ -145,3 +133,44 @@ def test_regret_of_adagrad_is_below_its_bound():
     found = optimize.lsq_linear(X[:, :3], y, bounds=(-radius, radius))
     bound = bounds.adagrad(radius, np.linalg.norm(gradients, axis=0)).value
     assert 0 < ((moves - y) ** 2).sum() - 2 * found.cost <= bound
+
+
+T, ALPHA = 300, 0.213
+
+
+def largest_ratio(missed, bound):
+    t = np.arange(1, T + 1)
+    return np.max(np.abs(np.cumsum(missed) / t - ALPHA) / [bound(int(n)) for n in t])
+
+
+def test_gradient_descent_on_the_pinball_loss_of_scores_is_below_its_bound(x64):
+    """Scores in [-b, b]; the bound is nearly reached, and the bound for half of b does not hold."""
+    b, step = 2.0, 0.1
+    rng = np.random.default_rng(1)
+    rows = {"high": np.full(T, b), "low": np.full(T, -b), "random": rng.uniform(-b, b, T)}
+    learner = GradientLearner(FullGradient(Pinball(1 - ALPHA)), step)
+    ratios, wrong = [], []
+    for scores in rows.values():
+        moves = np.asarray(played(learner, (jnp.ones((T, 1)), jnp.asarray(scores)))[0])
+        ratios.append(largest_ratio(scores > moves, lambda t: bounds.quantile_tracking(b, step, t)))
+        wrong.append(largest_ratio(scores > moves, lambda t: bounds.quantile_tracking(b / 2, step, t)))
+    assert 0.9 < max(ratios) <= 1
+    assert max(wrong) > 1.5
+
+
+def test_measures_of_coverage_equal_those_of_the_history():
+    scores = np.random.default_rng(3).uniform(size=40) * np.repeat([1.0, 2.0], 20)
+    stream = jo.environments.DataStream(np.ones((40, 1)), scores, order="iid")
+    game = jo.Game(stream, jo.FullInformation(), Pinball(0.75))
+    learner = GradientLearner(FullGradient(Pinball(0.75)), 0.1)
+    measures, key = [jo.Coverage(8), jo.CoverageError(0.25)], jax.random.key(3)
+    result = jo.simulate(game, learner, n_runs=2, n_rounds=40, key=key, measures=measures, record_at=[5, 30, 40])
+    for run in range(2):
+        history = jo.play(game, learner, jax.random.fold_in(key, run), 40)[1]
+        missed = np.asarray(history.y > history.y_hat)
+        assert 0 < missed.sum() < 40
+        for i, t in enumerate((5, 30, 40)):
+            coverage = 1 - missed[max(t - 8, 0) : t].mean()
+            np.testing.assert_allclose(result.measures["coverage_of_last_8"][0, run, i], coverage, atol=1e-6)
+            error = np.abs(missed[:t].mean() - 0.25)
+            np.testing.assert_allclose(result.measures["coverage_error"][0, run, i], error, atol=1e-6)

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from convex_rows import D, data, rows
 from full_rounds import played
+from linear_losses import total_loss
 from scipy import optimize
 
-import jaxonline as jo
-from jaxonline import bounds
 from jaxonline.estimators import FullGradient
 from jaxonline.learners import Entropy, ExponentiatedGradient, GradientLearner, LogBarrier, MirrorLearner, PNorm
 
@@ -93,17 +92,9 @@ def test_barrier_weights_equal_those_of_a_root_finder(x64):
             np.testing.assert_allclose(LogBarrier().point(jnp.asarray(theta)), 1 / (c - theta), rtol=1e-9)
 
 
-def linear_regret(mirror_map, step, gradients, u):
-    """Regret on linear losses against u."""
-    learner = MirrorLearner(FullGradient(Linear()), step, mirror_map)
-    own = played(learner, (jnp.asarray(gradients), jnp.zeros(len(gradients))))[0].sum()
-    return float(own) - gradients.sum(axis=0) @ u
-
-
 def test_regret_is_below_the_bound_with_the_gradients_of_the_run(x64):
-    """(R(u) - min R) / step + step / 2 sum |g|_*^2, on random, constant and changing gradients, for the best u of the
-    set (an inner point for the barrier), with steps that are best, ten times smaller and ten times larger. The bound
-    without its first term is wrong, and a regret is five times as large."""
+    """For the best u of the set (an inner point for the barrier), with steps that are best, ten times smaller and ten
+    times larger. The bound without its first term is wrong."""
     rng, T, d = np.random.default_rng(5), 300, 4
     t = np.arange(T)[:, None]
     sequences = [
@@ -127,7 +118,8 @@ def test_regret_is_below_the_bound_with_the_gradients_of_the_run(x64):
             squares = float(np.sum(mirror_map.dual_norm(gradients) ** 2))
             for factor in (0.1, 1.0, 10.0):
                 step = factor * np.sqrt(2 * mirror_map.divergence(u) / squares)
-                regret = linear_regret(mirror_map, step, gradients, u)
+                own = total_loss(lambda g, step=step, m=mirror_map: MirrorLearner(g, step, m), gradients)
+                regret = own - total @ u
                 bound = mirror_map.divergence(u) / step + step * squares / 2
                 ratios[repr(mirror_map), factor] = max(ratios.get((repr(mirror_map), factor), -np.inf), regret / bound)
                 without.append(regret / (step * squares / 2))
@@ -136,22 +128,6 @@ def test_regret_is_below_the_bound_with_the_gradients_of_the_run(x64):
     assert max(without) > 5
 
 
-def test_bound_of_mirror_descent_has_that_of_exponentiated_gradient_as_a_case():
-    ours = bounds.mirror_descent(Entropy().divergence(np.array([0.0, 1.0, 0.0])), 2.0, 50)
-    theirs = bounds.exponentiated_gradient(3, 2.0, 50)
-    assert (ours.value, ours.step_size) == pytest.approx((theirs.value, theirs.step_size))
-    assert ours.value == pytest.approx(2 * np.sqrt(2 * np.log(3) * 50))
-    np.testing.assert_allclose(ours.at_rounds([50], step_size=0.1), np.log(3) / 0.1 + 0.1 * 4 * 50 / 2)
+def test_divergences_of_the_barrier_at_the_border_and_at_the_centre():
     assert LogBarrier().divergence(np.array([1.0, 0.0])) == np.inf
     assert LogBarrier().divergence(np.full(3, 1 / 3)) == pytest.approx(0, abs=1e-12)
-
-
-@jo.struct
-class Linear:
-    """The loss <w, x>."""
-
-    def __call__(self, y_hat, y):
-        return y_hat
-
-    def gradient(self, y_hat, y):
-        return jnp.ones_like(y_hat)

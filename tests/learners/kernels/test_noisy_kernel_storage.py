@@ -1,9 +1,9 @@
-"""The sizes of a noisy kernel learner's state: what fits gives the same numbers however it is kept, and what does not
-is marked in the round in which it happens, whichever of the sizes it was."""
+"""The sizes of a noisy kernel learner's state: what fits gives the same numbers, and what does not is marked."""
 
 import functools
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from noisy_kernel_draws import drawn
@@ -16,6 +16,7 @@ from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.kernels import ExponentialKernel, Gaussian
 from jaxonline.learners import NoisyKernel, Storage
 from jaxonline.learners.kernels.expansion import _chunk_distribution, _update_probability
+from jaxonline.learners.kernels.noisy import Requests
 from jaxonline.losses import Exponential, SmoothedAbsolute, Squared
 
 pytestmark = pytest.mark.fast_compile
@@ -44,7 +45,7 @@ def played(kernel, **sizes):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("levels", [0, *(pytest.param(levels, marks=pytest.mark.long) for levels in (2, 3))])
+@pytest.mark.parametrize("levels", [0, 2, 3])
 def test_tensors_and_chunks_give_the_same_hypothesis(x64, levels):
     """To 1e-12: predictions, lengths and norms with levels in tensors up to 0, 1, 2, 3 and in chunks beyond."""
     first, other = (played("exponential", tensor_levels=each) for each in (1, levels))
@@ -57,11 +58,8 @@ def test_tensors_and_chunks_give_the_same_hypothesis(x64, levels):
 
 @pytest.mark.long
 def test_the_number_of_stored_terms_grows_like_the_rounds(x64):
-    """A round stores chunks with probability 1/4 (n = 1), so that the cost of T predictions grows like T^2.
-
-    After 60 and 240 rounds, 256 runs: the means are within six standard errors of t/4 times the mean chunks of
-    a level N, P(N = n) = (1/3) (2/3)^n, of which two copies fit into a chunk.
-    """
+    """A round stores chunks with probability 1/4 (n = 1): the means of 256 runs are within six standard errors of t/4
+    times the mean chunks of a level N, P(N = n) = (1/3) (2/3)^n, of which two copies fit into a chunk."""
     n = np.arange(2, 200)
     per_round = np.sum(np.ceil(n / 2) * (2 / 3) ** n / 3) / 4
     learner = learner_of("exponential", n_chunks=400)
@@ -73,11 +71,6 @@ def test_the_number_of_stored_terms_grows_like_the_rounds(x64):
         used = np.asarray(states.w.used, float)
         assert not states.w.overflow.any()
         assert abs(used.mean() - rounds * per_round) < 6 * used.std() / 16 < 0.25 * used.mean()
-
-
-def first_round(condition):
-    """The first round in which something happens, counted from 1; T + 1 for never."""
-    return int(np.append(np.flatnonzero(condition), T)[0]) + 1
 
 
 @pytest.mark.long
@@ -96,7 +89,7 @@ def test_each_size_is_marked_when_it_is_exceeded(size, x64):
         "most_fresh": (4, draws.n > 4),
         "most_pairs": (9, (np.where(used, pairs, 0) > 9).any(axis=1)),
     }[size]
-    happens = first_round(exceeded)
+    happens = int(np.append(np.flatnonzero(exceeded), T)[0]) + 1
     assert 10 < happens < T - 5, "neither at once nor never"
 
     history = played(kernel, **{size: limit})
@@ -170,3 +163,33 @@ def test_overflow_probability_includes_levels_beyond_the_table():
     small, large = (Storage(0, 700, 0, 30, n_chunks) for n_chunks in (700 * 3, 700 * 30))
     assert small.overflow_probability(feature_map, LENGTH, 30) > 0.9
     assert large.overflow_probability(feature_map, LENGTH, 30) < 1e-6
+
+
+LISTED, MOST_FRESH, DEEPEST, MOST_PAIRS = 2, 3, 4, 3
+RUNS = 64
+
+
+@pytest.mark.parametrize("n", some([0, 1, MOST_FRESH, MOST_FRESH + 2], 1))
+def test_requests_count_the_copies_of_all_estimates(n):
+    """Estimates beyond the room are not counted, and the round is marked as too large."""
+    feature_map = GaussianFeatureMap(Gaussian(2.0), Geometric(2.0))
+    room = Storage(tensor_levels=1, deepest=DEEPEST, most_pairs=MOST_PAIRS, most_fresh=MOST_FRESH, n_chunks=8)
+    keys = jax.random.split(jax.random.key(n), RUNS)
+    numbers = jnp.full(RUNS, n, jnp.int32)
+    found = jax.jit(jax.vmap(lambda key, n: Requests.sample(key, n, feature_map, room, LISTED)))(keys, numbers)
+
+    all_large = []
+    for run, key in enumerate(keys):
+        made = min(n, MOST_FRESH) + 1
+        counts = np.array([feature_map.sample_counts(jax.random.fold_in(key, j)) for j in range(made)])
+        pairs, levels = counts.T
+        large = bool((levels > DEEPEST).any() or (pairs > MOST_PAIRS).any() or n > MOST_FRESH)
+        shown = np.zeros((LISTED, 2), int)
+        shown[: min(made, LISTED)] = counts[:LISTED]
+        assert found.pairs[run].tolist() == shown[:, 0].tolist()
+        assert found.levels[run].tolist() == shown[:, 1].tolist()
+        assert found.copies[run].tolist() == (2 * shown[:, 0] + shown[:, 1]).tolist()
+        assert (found.total[run], found.too_large[run]) == (2 * pairs.sum() + levels.sum(), large)
+        all_large.append(large)
+    assert any(all_large)
+    assert n > MOST_FRESH or not all(all_large)

@@ -5,13 +5,13 @@ import jax.numpy as jnp
 import mpmath
 import numpy as np
 import pytest
+from kernel_dictionary import features_in_numpy, small_problem
 from tiers import some
 from vaw_equations import normal_equations, sequence
 
 import jaxonline as jo
-from benchmarks.papers.engines.kernels import forecast
+from benchmarks.papers.engines.kernels import aggregate, forecast
 from jaxonline import bounds
-from jaxonline.estimators.fourier import Dictionary
 from jaxonline.learners.linear.vaw import VAW, absorb, initial_state
 from jaxonline.numerics.elementwise import sincos
 from jaxonline.numerics.triangular import cholesky_and_inverse
@@ -31,12 +31,10 @@ def test_vaw_in_a_game_equals_the_offline_forecast(x64, forward):
 
 def test_vaw_on_a_dictionary_concatenates_its_features(x64):
     """Theorem 1's forecaster is VAW on the features of all kernels together."""
-    X, y = sequence(40, 3)
-    dictionary = Dictionary(np.random.default_rng(1).normal(size=(4, 3, 3)))
+    X, y, dictionary = small_problem()
     game = jo.Game(jo.environments.DataStream(X, y), jo.FullInformation())
     history = jo.play(game, VAW(features=dictionary), jax.random.key(0), 40)[1]
-    angles = np.einsum("kmd,td->tkm", dictionary.frequencies, X)
-    Z = np.concatenate([np.sin(angles), np.cos(angles)], axis=2).reshape(40, -1) / np.sqrt(3)
+    Z = features_in_numpy(dictionary, X).reshape(40, -1)
     np.testing.assert_allclose(history.y_hat, normal_equations(Z, y, 1.0)[1], rtol=0, atol=1e-12)
 
 
@@ -44,62 +42,43 @@ absorb_one = jax.jit(lambda state, z, target: absorb(state, z[:, None], target[N
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("labels", ["random", "adversarial", "adversarial, spikes", "constant"])
-def test_regret_is_below_the_bound_of_equation_11(x64, labels):
-    """Eq. 11 against every w at once: the worst one minimises loss(w) + lambda/2 |w|^2. Online ridge violates it where
-    a long instance comes once in a while, and its label is against the prediction."""
+@pytest.mark.parametrize("spikes", [False, True])
+def test_regret_is_below_the_bound_of_equation_11(x64, spikes):
+    """Labels are against the predictions of online ridge, which violates the bound where a long instance comes once in
+    a while. Against every w at once: the worst one minimises loss(w) + lambda/2 |w|^2."""
     T, m, Y = 400, 8, 1.0
     Z = np.random.default_rng(2).normal(size=(T, m))
     Z = Z / np.linalg.norm(Z, axis=1, keepdims=True)
-    if "spikes" in labels:
+    if spikes:
         Z = Z * np.where(np.arange(T) % 20 == 19, 30.0, 0.3)[:, None]
-    rho = np.linalg.norm(Z, axis=1).max()
-    if labels == "constant":
-        y = np.full(T, Y)
-    elif labels == "random":
-        y = np.random.default_rng(3).uniform(-Y, Y, T)
-    else:  # against the prediction, round by round
-        y, state = np.zeros(T), initial_state(m, 1.0, np.float64)
-        for t in range(T):
-            y[t] = -Y if np.asarray(state.w) @ Z[t] > 0 else Y
-            state = absorb_one(state, jnp.asarray(Z[t]), jnp.asarray(y[t]))
+    y, state = np.zeros(T), initial_state(m, 1.0, np.float64)
+    for t in range(T):
+        y[t] = -Y if np.asarray(state.w) @ Z[t] > 0 else Y
+        state = absorb_one(state, jnp.asarray(Z[t]), jnp.asarray(y[t]))
     ridge, predictions = map(np.asarray, forecast(Z, y)[0])
     S = np.eye(m) + Z.T @ Z
     w = np.linalg.solve(S, Z.T @ y)
     best = 0.5 * np.sum((Z @ w - y) ** 2) + 0.5 * w @ w
     regret = 0.5 * np.sum((predictions - y) ** 2) - best
-    assert regret <= bounds.vaw(0.0, m, rho, Y, T) + 1e-9
-    # and the sharper statement it comes from
+    assert regret <= bounds.vaw(0.0, m, np.linalg.norm(Z, axis=1).max(), Y, T) + 1e-9
     assert regret <= Y**2 / 2 * np.linalg.slogdet(S)[1] + 1e-9
-    if "spikes" in labels:
-        assert 0.5 * np.sum((ridge - y) ** 2) - best > bounds.vaw(0.0, m, rho, Y, T)
+    if spikes:
+        assert 0.5 * np.sum((ridge - y) ** 2) - best > bounds.vaw(0.0, m, np.linalg.norm(Z, axis=1).max(), Y, T)
 
 
 def test_vaw_requires_float64_unless_float32_is_allowed():
     Z, y = sequence(10, 2)
     how = r"jax.enable_x64\(True\).*JAX_ENABLE_X64=1.*dtype='float32'"
-    with pytest.raises(ValueError, match=how):
-        forecast(Z, y)
+    for offline in (forecast, lambda Z, y: aggregate(VAW(), Z, y)):
+        with pytest.raises(ValueError, match=how):
+            offline(Z, y)
     game = jo.Game(jo.environments.DataStream(Z, y), jo.FullInformation())
     with pytest.raises(ValueError, match=r"float32.*enable_x64.*allow_float32=True"):
         jo.play(game, VAW(), jax.random.key(0), 10)
     assert jo.play(game, VAW(allow_float32=True), jax.random.key(0), 10)[1].y_hat.dtype == np.float32
-    assert jnp.zeros(1).dtype == jnp.float32, "nobody touched the configuration"
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: VAW(0.0), r"^regularizer\b.*got 0"),
-        (lambda: VAW(features=3), r"^features\b.*got 3"),
-    ],
-)
-def test_bad_arguments_are_named(x64, call, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        call()
-
-
-@pytest.mark.parametrize("n", some([1, 2, 8, 9, 16, 32, 50, 100], 1, 9))
+@pytest.mark.parametrize("n", some([1, 9, 32, 100], 1, 9))
 def test_cholesky_and_inverse_agree_with_numpy(both_precisions, n):
     A = np.random.default_rng(n).normal(size=(n, n + 3))
     A = (A @ A.T / n + np.eye(n)).astype(both_precisions)

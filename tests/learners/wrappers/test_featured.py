@@ -1,5 +1,6 @@
-"""Learners in feature space: against a NumPy loop in the features, and against the kernel <phi, phi>."""
+"""Learners in feature space against a NumPy loop in the features, and risk on held-out rows."""
 
+import convex_rows
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,12 +8,10 @@ import pytest
 from kernel_loops import exponential, rounds_of, smoothed_absolute, squared
 
 import jaxonline as jo
-from jaxonline.estimators import FourierFeatures, FullGradient, KnownCovariance, MeanOfCopies, NaiveCopy, TwoCopies
-from jaxonline.kernels import Gaussian, Kernel
-from jaxonline.learners import KernelGradient, WithFeatures
+from jaxonline.estimators import FourierFeatures, FullGradient, MeanOfCopies, NaiveCopy, TwoCopies
+from jaxonline.learners import WithFeatures, held_out_risk
 from jaxonline.learners.wrappers import FeaturedOracle
 from jaxonline.losses import Exponential, SmoothedAbsolute, Squared
-from jaxonline.parameters.struct import struct
 
 ROUNDS = 60
 OMEGA = np.random.default_rng(7).normal(size=(8, 3))
@@ -76,7 +75,6 @@ GRADIENTS = {
 )
 @pytest.mark.long
 def test_a_learner_of_features_equals_its_numpy_loop(form, loss, gradient, radius, x64):
-    """Predictions and weights in float64, to 1e-9 relative, on the same copies."""
     (features, phi), (loss, slope), (estimator, gradient, queries) = FORMS[form], LOSSES[loss], GRADIENTS[gradient]
     X, y = data(classes=loss.kind == "classification")
     key = jax.random.fold_in(jax.random.key(2), 3)
@@ -96,59 +94,6 @@ def test_a_learner_of_features_equals_its_numpy_loop(form, loss, gradient, radiu
     np.testing.assert_allclose(state.w, w, rtol=1e-9, atol=1e-10)
     assert history.queries.tolist() == [queries] * ROUNDS
     assert np.ptp(y_hat) > 0.1, "a learner that does not move would be no test"
-
-
-@struct
-class FeatureKernel(Kernel):
-    features: FourierFeatures
-
-    def __call__(self, x, x2):
-        return self.features(x) @ self.features(x2)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("form", FORMS)
-def test_gradient_descent_on_features_equals_kernel_gradient_descent(form, x64):
-    """w = sum alpha_i phi(x_i): one copy, the same noise, projections included."""
-    features, _ = FORMS[form]
-    X, y = data()
-    game = jo.Game(jo.environments.DataStream(X, y), noisy())
-    options = {"step_size": jo.InverseSqrt(0.4), "radius": 0.8}
-    kernel = KernelGradient(FeatureKernel(features), NaiveCopy(), n_rounds=ROUNDS, **options)
-    featured = WithFeatures(jo.GradientLearner(NaiveCopy(), **options), features)
-    expected = jo.play(game, kernel, jax.random.key(0), ROUNDS)[1].y_hat
-    found = jo.play(game, featured, jax.random.key(0), ROUNDS)[1].y_hat
-    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
-
-
-def test_a_wrapped_learner_equals_the_learner_on_a_stream_of_features():
-    """A learner of full information sees phi(x): the same as the learner on a stream of features."""
-    features, phi = FORMS["pair"]
-    X, y = data()
-    Phi = np.array([phi(x) for x in X], np.float32)
-    inner = jo.GradientLearner(FullGradient(), step_size=0.3, hypothesis="average")
-    streams = [jo.environments.DataStream(x, y) for x in (Phi, X.astype(np.float32))]
-    (_, expected), (_, found) = (
-        jo.play(jo.Game(stream, jo.FullInformation()), learner, jax.random.key(0), ROUNDS)
-        for stream, learner in zip(streams, (inner, WithFeatures(inner, features)), strict=True)
-    )
-    np.testing.assert_allclose(found.y_hat, expected.y_hat, rtol=1e-4, atol=1e-5)
-
-
-@pytest.mark.long
-def test_feature_maps_of_one_size_share_one_program():
-    """The features are leaves: maps of one size are one program."""
-    X, y = data()
-    game = jo.Game(jo.environments.DataStream(X.astype(np.float32), y), noisy())
-    inner = jo.GradientLearner(NaiveCopy(), step_size=0.1)
-    each = {
-        str(seed): WithFeatures(inner, FourierFeatures.draw(jax.random.key(seed), Gaussian(1.5), 3, 20))
-        for seed in range(2)
-    }
-    together = jo.simulate(game, jo.sweep(each), n_runs=3, n_rounds=20).cumulative_loss
-    alone = jo.simulate(game, each, n_runs=3, n_rounds=20).cumulative_loss
-    np.testing.assert_allclose(together, alone, rtol=1e-4)
-    assert (alone[0] != alone[1]).any()
 
 
 @pytest.mark.long
@@ -180,22 +125,45 @@ def test_the_oracle_of_features_maps_answers_and_keeps_the_count():
     assert not hasattr(oracle, "x"), "what the oracle underneath does not show"
 
 
-def test_a_learner_that_needs_the_covariance_raises():
-    X, y = data()
-    feedback = jo.NoisyCopies(jo.noise.gaussian(0.1), reveal_covariance=True)
-    game = jo.Game(jo.environments.DataStream(X.astype(np.float32), y), feedback)
-    learner = WithFeatures(jo.GradientLearner(KnownCovariance(), step_size=0.1), FORMS["pair"][0])
-    with pytest.raises(ValueError, match="covariance"):
-        jo.play(game, learner, jax.random.key(0), 3)
+T, RUNS = 40, 3
+X, Y = convex_rows.data(6, T)
+X_TEST, Y_TEST = convex_rows.data(7, 25)
 
 
+def risks(hypotheses):
+    return np.mean((X_TEST @ hypotheses.T - Y_TEST[:, None]) ** 2, axis=0)
+
+
+@pytest.mark.long
 @pytest.mark.parametrize(
-    ("message", "learner", "features"),
-    [
-        (r"^learner\b", "gradient", FORMS["pair"][0]),
-        (r"^features\b", jo.GradientLearner(NaiveCopy(), step_size=0.1), OMEGA),
-    ],
+    ("feedback", "estimator"),
+    [(jo.FullInformation(), FullGradient(Squared())), (jo.NoisyCopies(jo.noise.gaussian(0.2)), TwoCopies())],
+    ids=["full information", "two copies"],
 )
-def test_bad_arguments_are_named(message, learner, features):
-    with pytest.raises(TypeError, match=message):
-        WithFeatures(learner, features)
+def test_risks_are_those_of_the_hypotheses_of_the_run(x64, feedback, estimator):
+    """Against NumPy, from the hypotheses of `play`; the risk of the mean is below the mean risk."""
+    game = jo.Game(jo.environments.DataStream(X, Y, order="iid"), feedback, loss=Squared())
+    learner = jo.GradientLearner(estimator, 0.1, radius=1.0)
+    found = held_out_risk(game, learner, X_TEST, Y_TEST, T, RUNS, seed=4)
+    assert found.mean.shape == found.random.shape == found.last.shape == (RUNS, T)
+    assert not found.overflowed.any()
+    for run in range(RUNS):
+        key = jax.random.fold_in(jax.random.key(4), run)
+        after = [np.asarray(jo.play(game, learner, key, t)[0].w) for t in (1, 2, T // 2, T)]
+        np.testing.assert_allclose(found.last[run, [0, 1, T // 2 - 1, T - 1]], risks(np.array(after)), rtol=1e-10)
+        np.testing.assert_allclose(found.mean[run, :2], risks(np.array([0 * after[0], after[0] / 2])), rtol=1e-10)
+    before = np.concatenate([np.full((RUNS, 1), risks(np.zeros((1, 3)))), found.last[:, :-1]], axis=1)
+    np.testing.assert_allclose(found.random, np.cumsum(before, axis=1) / np.arange(1, T + 1), rtol=1e-10)
+    assert np.all(found.mean[:, 1:] < found.random[:, 1:])
+
+
+def test_bad_held_out_rows_and_moves_are_named():
+    game = jo.Game(jo.environments.DataStream(X, Y), jo.FullInformation(), loss=Squared())
+    learner = jo.GradientLearner(FullGradient(), 0.1)
+    with pytest.raises(ValueError, match=r"^X\b.*shape \(25, 2\)"):
+        held_out_risk(game, learner, X_TEST[:, :2], Y_TEST, T)
+    with pytest.raises(ValueError, match=r"as many rows"):
+        held_out_risk(game, learner, X_TEST, Y_TEST[1:], T)
+    arms = jo.Game(jo.environments.BernoulliArms([0.2, 0.4]), jo.Bandit(), loss=jo.losses.ArmLoss())
+    with pytest.raises(TypeError, match=r"^learner\b.*UCB1"):
+        held_out_risk(arms, jo.learners.UCB1(), X_TEST, Y_TEST, T)
