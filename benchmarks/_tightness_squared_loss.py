@@ -10,7 +10,7 @@ from benchmarks._tightness_search import Case
 from benchmarks._tightness_tables import ReactingLabels, best_in_ball, directions, play_rows, squared_regret
 from jaxonline import bounds
 from jaxonline.estimators import FullGradient, KnownCovariance, TwoCopies
-from jaxonline.learners import OnlineNewtonStep, aer, aerr
+from jaxonline.learners import AER, AERR, OnlineNewtonStep
 from jaxonline.losses import Squared
 
 T, LONG, RUNS = 32, 50, 128
@@ -106,7 +106,7 @@ def aer_regret() -> Case:
     settings = {"bound": bound.value, "regularizer": bound.regularizer}
 
     def play(table, settings, key):
-        learner = aer(2, settings["regularizer"], 1.0, hypothesis="last")
+        learner = AER(2, settings["regularizer"], 1.0, hypothesis="last")
         return play_rows(2 * table[:, :2] - 1, 2 * table[:, 2] - 1, jo.Attributes(2), Squared(), learner, key).y_hat
 
     def ratios(y_hat, tables, settings):
@@ -128,7 +128,7 @@ def aerr_regret() -> Case:
         return {"bound": bound.value, "step": bound.step_size, "Y": label_scale(extras[0]), "length": 1.0}
 
     def learner(settings):
-        return aerr(2, settings["step"], 1.0, hypothesis="last")
+        return AERR(2, settings["step"], 1.0, hypothesis="last")
 
     game = f"d = k = 2, labels up to Y, Y/(radius x_bound) from 0.1 to 100, T = {T}"
     return squared_losses("aerr_regret", game, settings, learner, lambda settings: jo.Attributes(2), 1, RUNS)

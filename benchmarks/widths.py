@@ -78,7 +78,7 @@ WORKLOADS: dict[str, Callable[[], GameAndLearner]] = {
     "noisy linear, d=20": lambda: noisy_linear(20),
     "noisy kernels, d=5": noisy_kernels,
     "Raker, 5 kernels, d=5": many_kernels,
-    **{f"attributes, d={d}": lambda d=d: stream(d, jo.Attributes(4), jo.learners.aer(4, 0.01, 1.0)) for d in (20, 784)},
+    **{f"attributes, d={d}": lambda d=d: stream(d, jo.Attributes(4), jo.learners.AER(4, 0.01, 1.0)) for d in (20, 784)},
 }
 
 

@@ -88,7 +88,7 @@ GROUPS = (
         Row("NoisyKernel", "noisy_kernel_geometric"), Row("SurrogateKernel", "surrogate_kernel"),
     ), "noisy-regression"),
     Group("A few attributes of each instance", ("Attributes",), (
-        Row("aer", "aer_regret"), Row("aerr", "aerr_regret"), Row("Baseline", "baseline_risk"),
+        Row("AER", "aer_regret"), Row("AERR", "aerr_regret"), Row("Baseline", "baseline_risk"),
         Row("ExponentiatedGradient", "attribute_exponentiated_regret", "", "AttributeGradient"),
     )),
 )  # fmt: skip

@@ -49,7 +49,7 @@ def aer_regret(
     n_rounds: Annotated[int, Ge(2), Horizon()], x_bound: PositiveFloat = 1.0, y_bound: PositiveFloat = 1.0,
     x_norm: PositiveFloat | None = None,
 ) -> Bound:  # fmt: skip
-    """Bound on the expected regret of `learners.aer` and on the risk of its mean hypothesis.
+    """Bound on the expected regret of `learners.AER` and on the risk of its mean hypothesis.
 
     The bound is Theorem 2 of Cesa-Bianchi et al. (2010c).
 
@@ -97,7 +97,7 @@ def aerr_regret(
     dimension: Count, n_attributes: EvenCount, radius: PositiveFloat, n_rounds: Rounds, x_bound: PositiveFloat = 1.0,
     y_bound: PositiveFloat = 1.0,
 ) -> Bound:  # fmt: skip
-    """Bound on the expected regret of `aerr` against the l2 ball: radius sqrt(G T), for step size radius / sqrt(G T).
+    """Bound on the expected regret of `AERR` against the l2 ball: radius sqrt(G T), for step size radius / sqrt(G T).
 
     Here G = (8 d / k) x_bound^2 ((radius x_bound + y_bound)^2 + (2 / k) radius^2 x_bound^2). The bound has the order
     sqrt(d / k) of Hazan and Koren (2012, Theorem 3.1) instead of AER's d / sqrt(k), for instances with bounded |x|_2.

@@ -9,9 +9,9 @@ the loss of one arm (`contextual` and EXP4 also see contexts), the losses of a s
 delayed feedback, for an unknown horizon or with feature maps, and the risk of all hypotheses on held-out rows.
 """
 
+from jaxonline.learners.attributes import AER as AER
+from jaxonline.learners.attributes import AERR as AERR
 from jaxonline.learners.attributes import Baseline as Baseline
-from jaxonline.learners.attributes import aer as aer
-from jaxonline.learners.attributes import aerr as aerr
 from jaxonline.learners.bandits.best_arm import SequentialHalving as SequentialHalving
 from jaxonline.learners.bandits.best_arm import SuccessiveElimination as SuccessiveElimination
 from jaxonline.learners.bandits.contextual import LinThompson as LinThompson

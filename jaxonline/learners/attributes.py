@@ -26,7 +26,7 @@ from jaxonline.parameters.types import Count, Positive
 
 @cites("cesabianchi2010efficient")
 @validate_arguments
-def aer(
+def AER(
     n_attributes: Count, regularizer: Positive, radius: Positive, hypothesis: Hypothesis = "average",
     n_for_prediction: Count | None = None,
 ) -> GradientLearner:  # fmt: skip
@@ -52,7 +52,7 @@ def aer(
     Example:
         >>> import numpy as np, jaxonline as jo
         >>> game = jo.Game(jo.environments.LinearModel(np.array([0.5, -0.5, 0.0, 0.0])), jo.Attributes(2))
-        >>> learner = jo.learners.aer(2, regularizer=1.0, radius=1.0)
+        >>> learner = jo.learners.AER(2, regularizer=1.0, radius=1.0)
         >>> jo.simulate(game, learner, n_runs=4, n_rounds=50).queries[0, :, -1].tolist()
         [100.0, 100.0, 100.0, 100.0]
     """
@@ -67,7 +67,7 @@ def aer(
 
 @cites("cesabianchi2010efficient", "hazan2012linear")
 @validate_arguments
-def aerr(
+def AERR(
     n_attributes: Count, step_size: StepSize, radius: Positive, hypothesis: Hypothesis = "average",
     n_for_prediction: Count | None = None,
 ) -> GradientLearner:  # fmt: skip
@@ -87,7 +87,7 @@ def aerr(
 
     Example:
         >>> import jaxonline as jo
-        >>> entrant = jo.WithFeedback(jo.learners.aerr(4, step_size=0.01, radius=1.0), jo.Attributes(4))
+        >>> entrant = jo.WithFeedback(jo.learners.AERR(4, step_size=0.01, radius=1.0), jo.Attributes(4))
     """
     estimator = AttributeGradient(n_attributes, "l2", n_for_prediction)
     return GradientLearner(estimator, step_size, radius=radius, hypothesis=hypothesis)

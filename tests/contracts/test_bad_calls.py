@@ -273,13 +273,13 @@ def learners_calls():
 
 
 def attributes_calls():
-    for make in (learners.aer, learners.aerr):
+    for make in (learners.AER, learners.AERR):
         yield from count("n_attributes", lambda n, make=make: make(n, 1.0, 1.0), 2)
         yield from rows("n_attributes", lambda n, make=make: make(n, 1.0, 1.0), ValueError, 3)
         yield from positive("radius", lambda radius, make=make: make(2, 1.0, radius))
         yield from option("hypothesis", lambda h, make=make: make(2, 1.0, 1.0, h), "mean")
-    yield from positive("regularizer", lambda regularizer: learners.aer(2, regularizer, 1.0))
-    yield from positive("step_size", lambda step: learners.aerr(2, step, 1.0))
+    yield from positive("regularizer", lambda regularizer: learners.AER(2, regularizer, 1.0))
+    yield from positive("step_size", lambda step: learners.AERR(2, step, 1.0))
     yield from count("n_attributes", lambda n: learners.Baseline(n, 1.0), 2)
     yield from rows("n_attributes", lambda n: learners.Baseline(n, 1.0), ValueError, 5)
     yield from positive("radius", lambda radius: learners.Baseline(2, radius))

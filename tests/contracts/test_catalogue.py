@@ -82,7 +82,7 @@ def test_catalogue_has_every_struct_of_the_facade():
     assert structs - set(catalogue()) == results & structs
     makers = {name for name in exported_names(jo.bounds) if inspect.isfunction(getattr(jo.bounds, name))}
     assert makers <= set(catalogue())
-    assert {"gaussian", "laplace", "uniform", "student_t", "aer", "aerr", "three_bits", "cost_aware"} <= set(
+    assert {"gaussian", "laplace", "uniform", "student_t", "AER", "AERR", "three_bits", "cost_aware"} <= set(
         catalogue()
     )
 
@@ -248,7 +248,7 @@ GAME_ARGUMENTS = {
         "dictionary": DICTIONARY,
     },
     "VAW": {"allow_float32": True}, "Raker": {"dictionary": DICTIONARY},
-    "aer": {"n_attributes": 2}, "aerr": {"n_attributes": 2}, "Baseline": {"n_attributes": 2},
+    "AER": {"n_attributes": 2}, "AERR": {"n_attributes": 2}, "Baseline": {"n_attributes": 2},
     "GradientLearner": {"estimator": "FullGradient"}, "OnlineNewtonStep": {"estimator": "FullGradient"},
     "AdaGrad": {"estimator": "FullGradient"},
     "MirrorLearner": {"estimator": "FullGradient", "mirror_map": "LogBarrier"},

@@ -33,7 +33,7 @@ from jaxonline.estimators import (
 from jaxonline.estimators.fourier import Dictionary
 from jaxonline.kernels import Gaussian, Inhomogeneous
 from jaxonline.kernels.shift_invariant import Cauchy
-from jaxonline.learners.attributes import Baseline, aer, aerr
+from jaxonline.learners.attributes import AER, AERR, Baseline
 from jaxonline.learners.bandits.contextual import LinThompson, LinUCB
 from jaxonline.learners.bandits.exponential import EXP3, EXP3IX, EXP3P, EXP4, TsallisINF
 from jaxonline.learners.bandits.index_policies import (
@@ -248,9 +248,9 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "four attributes, p-norm": lambda: Entry(
         MirrorLearner(AttributeGradient(4), 0.05, PNorm(3.0)), Repeatedly(4), queries=4, randomised=True
     ),
-    "AER": lambda: attributes(aer(2, regularizer=2.0, radius=3.0)),
-    "AER, last hypothesis": lambda: attributes(aer(2, regularizer=2.0, radius=3.0, hypothesis="last")),
-    "AERR": lambda: attributes(aerr(2, step_size=0.05, radius=0.4)),
+    "AER": lambda: attributes(AER(2, regularizer=2.0, radius=3.0)),
+    "AER, last hypothesis": lambda: attributes(AER(2, regularizer=2.0, radius=3.0, hypothesis="last")),
+    "AERR": lambda: attributes(AERR(2, step_size=0.05, radius=0.4)),
     "Baseline": lambda: attributes(Baseline(2, radius=0.4, n_steps=3)),
     "Baseline, cone": lambda: attributes(Baseline(2, radius=0.4, cone=True, n_steps=3)),
     "surrogate kernel": lambda: surrogate(Surrogate(Gaussian(1.5), COVARIANCE), step_size=0.2),

@@ -158,7 +158,7 @@ def result():
 
     game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.NoisyCopies(jo.noise.gaussian(0.1)))
     learners = {
-        "few": jo.WithFeedback(jo.learners.aerr(2, step_size=0.1, radius=1.0), jo.Attributes(2)),
+        "few": jo.WithFeedback(jo.learners.AERR(2, step_size=0.1, radius=1.0), jo.Attributes(2)),
         "two": jo.GradientLearner(jo.estimators.TwoCopies(), step_size=0.1), "mine": Mine(),
     }  # fmt: skip
     with jax.numpy_dtype_promotion("standard"):  # for the projection of optax

@@ -1,7 +1,7 @@
 """AER and AERR over many streams of rows and many parameters at once, in one program.
 
-Given the same keys, `play_streams` chooses the same attributes and has the same hypotheses (up to rounding) as `aer`
-and `aerr` in `jo.play`, but in much less time.
+Given the same keys, `play_streams` chooses the same attributes and has the same hypotheses (up to rounding) as `AER`
+and `AERR` in `jo.play`, but in much less time.
 
 **Cost of a round.** A lane is a pair of a stream and parameters. Lanes are contiguous in memory, and coordinates form
 blocks. AER stores w_(t+1) = S(a, tau) / t, where S(a, tau) = sgn(a) (|a| - tau)_+. In this form

@@ -17,7 +17,7 @@ from jaxonline.estimators import AttributeGradient
 from jaxonline.feedback import Attributes
 from jaxonline.game import Specs
 from jaxonline.game.keys import part_key, stream_keys
-from jaxonline.learners import ExponentiatedGradient, MirrorLearner, PNorm, aer, aerr
+from jaxonline.learners import AER, AERR, ExponentiatedGradient, MirrorLearner, PNorm
 
 pytestmark = pytest.mark.fast_compile
 
@@ -35,8 +35,8 @@ LEARNERS = {
         partial(exponentiated_reference, radius=1.5, step=0.02, k=K),
     ),
     "p-norm": (MirrorLearner(AttributeGradient(K), 0.05, PNorm(4.0)), partial(p_norm_reference, p=4.0, step=0.05, k=K)),
-    "AER": (aer(K, 0.7, 0.8, "last"), partial(descent_reference, law="l1", rate=0.7, radius=0.8)),
-    "AERR": (aerr(K, 0.05, 0.6, "last"), partial(descent_reference, law="l2", rate=0.05, radius=0.6)),
+    "AER": (AER(K, 0.7, 0.8, "last"), partial(descent_reference, law="l1", rate=0.7, radius=0.8)),
+    "AERR": (AERR(K, 0.05, 0.6, "last"), partial(descent_reference, law="l2", rate=0.05, radius=0.6)),
 }
 
 

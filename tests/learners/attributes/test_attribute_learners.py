@@ -17,7 +17,7 @@ from jaxonline.environments import DataStream, three_bits
 from jaxonline.estimators.attributes import AttributePairs
 from jaxonline.feedback import Attributes
 from jaxonline.game.keys import part_key, stream_keys
-from jaxonline.learners import Baseline, aer, aerr
+from jaxonline.learners import AER, AERR, Baseline
 from jaxonline.learners.attributes import minimise_on_l1_ball, project_l1_ball
 
 pytestmark = pytest.mark.fast_compile
@@ -110,10 +110,10 @@ def test_regret_is_below_the_bound(law):
     environment = jo.environments.LinearModel(np.array([0.5, -0.3, 0.0, 0.2]), radius=1.0, instances="cube")
     if law == "aer":
         bound = bounds.aer_regret(d, 2, radius=1.0, norm=0.62, n_rounds=n_rounds)
-        learner, comparator = aer(2, bound.regularizer, 1.0, hypothesis="last"), L1Ball(1.0)
+        learner, comparator = AER(2, bound.regularizer, 1.0, hypothesis="last"), L1Ball(1.0)
     else:
         bound = bounds.aerr_regret(d, 2, 1.0, n_rounds, x_bound=2.0)
-        learner, comparator = aerr(2, bound.step_size, 1.0, hypothesis="last"), jo.L2Ball(1.0)
+        learner, comparator = AERR(2, bound.step_size, 1.0, hypothesis="last"), jo.L2Ball(1.0)
     with jax.numpy_dtype_promotion("standard"):
         game = jo.Game(environment, Attributes(2))
         result = jo.simulate(game, learner, n_runs=400, n_rounds=n_rounds, comparator=comparator, record_at=1)

@@ -15,7 +15,7 @@ from jaxonline import bounds
 from jaxonline.environments import HiddenAttribute
 from jaxonline.feedback.copies import AttributesOracle
 from jaxonline.game import Specs
-from jaxonline.learners import aer
+from jaxonline.learners import AER
 from jaxonline.simulation.blocks import default_mesh
 
 pytestmark = pytest.mark.fast_compile
@@ -177,5 +177,5 @@ def test_theorem_2_says_something():
     theorem = bounds.aer_regret(2, 2, 1.0, 0.5, m)
     assert theorem.value / m == pytest.approx(per_example, rel=1e-9)
     assert per_example < 0.15
-    risks = excess_risks_of_aer(aer(2, theorem.regularizer, 1.0), 512, m)
+    risks = excess_risks_of_aer(AER(2, theorem.regularizer, 1.0), 512, m)
     assert abs(risks.mean() - 2.7e-4) < 6 * risks.std() / math.sqrt(512) < 1e-4
