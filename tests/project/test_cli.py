@@ -37,22 +37,17 @@ print(sorted(heavy & set(sys.modules)))
     assert run_python(code).splitlines()[-1] == "[]"
 
 
-def test_version_prints_package_and_python_versions():
+def test_version_and_help_of_module_and_script():
     done = program("--version")
     assert done.returncode == 0, done.stderr
     jaxonline, jax, python = done.stdout.strip().split(", ")
     assert [each.split()[0] for each in (jaxonline, jax, python)] == ["jaxonline", "jax", "Python"]
     assert python.split()[1] == sys.version.split()[0]
-
-
-def test_the_script_is_the_module():
     script = Path(sys.executable).with_name("jaxonline")
-    done = subprocess.run(
-        [script, "--help"], capture_output=True, text=True, check=True, env=os.environ | {"PYTHONPATH": str(ROOT)}
+    shown = subprocess.run(
+        [script, "--version"], capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)}
     )
-    asked = program("--help", **{key: value for key, value in os.environ.items() if key == "COLUMNS"})
-    assert done.stdout == asked.stdout
-    assert "Exit codes: 0" in done.stdout
+    assert shown.stdout == done.stdout
 
 
 @pytest.mark.long

@@ -24,56 +24,35 @@ def tree(tmp_path):
     return folder
 
 
-@pytest.fixture
-def home(tmp_path):
-    folder = tmp_path / "gööd home"
-    folder.mkdir()
-    return folder
-
-
-@pytest.fixture
-def locked(tmp_path):
-    """Where nothing can be made: a folder that is read-only, or, as the superuser may write there, a file."""
-    path = tmp_path / "locked"
-    if os.geteuid() == 0:
-        path.write_text("")
-    else:
-        path.mkdir(mode=0o555)
-    return path
-
-
 def caches(tree, **variables):
-    """Of uv and matplotlib, "" for the one that they take themselves; and of jax."""
+    """Of uv and matplotlib, "" for the one that they take themselves; and of jax. Nothing is made."""
     inherited = (*HOMES, "MAKEFLAGS", "MAKELEVEL", "MFLAGS")
     environment = {key: value for key, value in os.environ.items() if key not in inherited}
     environment |= {key: str(value) for key, value in variables.items()}
-    done = subprocess.run(
-        ["make", "--silent", "show"], cwd=tree, env=environment, capture_output=True, text=True, check=True
-    )
+    command = ["make", "--silent", "show"]
+    done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=True)
+    assert [path.name for path in tree.iterdir()] == ["Makefile"]
     return done.stdout.splitlines()
 
 
-def test_make_uses_shared_caches_if_writable(tree, home):
-    """Also those that are not there yet; nothing is made."""
-    jax = str(tree / ".jax_cache")
+def test_make_uses_shared_caches_if_writable(tree, tmp_path):
+    """Also those that are not there yet."""
+    home, jax = tmp_path, str(tree / ".jax_cache")
     assert caches(tree, HOME=home) == ["", "", jax]
     assert caches(tree, HOME=home, XDG_CACHE_HOME=home / "a", XDG_CONFIG_HOME=home / "b") == ["", "", jax]
     given = {"UV_CACHE_DIR": home / "uv", "MPLCONFIGDIR": home / "mpl"}
     assert caches(tree, HOME=home, **given) == [*map(str, given.values()), jax]
-    assert list(home.iterdir()) == []
-    assert [path.name for path in tree.iterdir()] == ["Makefile"]
 
 
 @pytest.mark.parametrize(
     ("variables", "inside"),
     [
-        (["HOME"], ["uv", "matplotlib"]),
-        (["XDG_CACHE_HOME"], ["uv"]),
-        (["XDG_CONFIG_HOME"], ["matplotlib"]),
+        (["HOME"], ["uv", "matplotlib"]), (["XDG_CACHE_HOME"], ["uv"]), (["XDG_CONFIG_HOME"], ["matplotlib"]),
         (["UV_CACHE_DIR", "MPLCONFIGDIR"], ["uv", "matplotlib"]),
     ],
-)
-def test_make_uses_caches_in_the_work_tree_if_others_are_locked(tree, home, locked, variables, inside):
-    found = caches(tree, **({"HOME": home} | dict.fromkeys(variables, locked / "new")))[:2]
+)  # fmt: skip
+def test_make_uses_caches_in_the_work_tree_if_others_are_locked(tree, tmp_path, variables, inside):
+    """A file is a place where not even the superuser can make a folder."""
+    (tmp_path / "locked").write_text("")
+    found = caches(tree, **({"HOME": tmp_path} | dict.fromkeys(variables, tmp_path / "locked" / "new")))[:2]
     assert found == [str(tree / ".cache" / name) if name in inside else "" for name in ("uv", "matplotlib")]
-    assert [path.name for path in tree.iterdir()] == ["Makefile"]

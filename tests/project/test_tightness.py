@@ -14,7 +14,7 @@ from scipy import optimize
 from benchmarks import _tightness_experts as experts
 from benchmarks import _tightness_linear_losses as linear_losses
 from benchmarks import tightness
-from benchmarks._tightness_search import Found, _changed, _search, _start, _summary, find_worst
+from benchmarks._tightness_search import Found, _search, _summary, find_worst
 from benchmarks._tightness_tables import best_in_ball, squared_regret
 from jaxonline import bounds
 from jaxonline.parameters.signatures import exported_names
@@ -34,7 +34,6 @@ def halved(case):
 @pytest.mark.long
 @pytest.mark.parametrize("make", [experts.exponential_weights, linear_losses.gradient_descent])
 def test_a_bound_that_is_too_small_by_a_factor_of_two_is_exceeded(make):
-    """For Hedge and gradient descent; their own bounds are not exceeded, and the halved ones clearly are."""
     assert 0.7 < find_worst(make(), restarts=1, seed=3, steps=20).fraction < 1 + tightness.ROUNDING
     row = tightness.measure(halved(make()), 1, 3)
     assert tightness.exceeds(row)
@@ -61,7 +60,6 @@ def test_a_bound_is_exceeded_only_in_a_game_of_its_theorem():
     assert not tightness.exceeds(ROW)
     assert tightness.exceeds(ROW | {"low": 1.1})
     assert not tightness.exceeds(ROW | {"low": 1.1, "covered": False})
-    assert tightness.line(ROW) == "| `moss` | \\|x\\| <= 1 | 0.5000 | 0.4000 to 0.6000 | 0.500 |"
     assert "not covered" in tightness.line(ROW | {"covered": False})
 
 
@@ -100,17 +98,6 @@ def test_the_page_names_the_bounds_without_a_case():
     text = (Path(tightness.__file__).parent / "tightness.md").read_text()
     sentence = text.partition("There is no row for these bounds: ")[2].partition(".\n")[0]
     assert set(re.findall(r"`(\w+)`", sentence)) == theorems - {tightness.name_of(make()) for make in tightness.CASES}
-
-
-def test_candidates_stay_in_the_unit_cube():
-    for case in (experts.vaw(), experts.exponential_weights()):
-        rng = np.random.default_rng(0)
-        best = _start(case, rng, None)
-        for _ in range(200):
-            best = _changed(case, rng, best)
-            assert best.shape == (case.size,)
-            assert best.min() >= 0
-            assert best.max() <= 1
 
 
 def test_the_best_predictor_of_the_ball_is_that_of_an_optimiser():

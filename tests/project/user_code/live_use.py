@@ -9,7 +9,6 @@ import jaxonline as jo
 
 
 def main(folder: Path) -> None:
-    """Learn, save, load and print."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100, 3))
     y = X @ np.array([0.5, 0.2, 0.1])

@@ -22,12 +22,10 @@ epsilon = 0.1
 
 
 def make_learner(eta: float, radius: float = 1.0) -> jo.GradientLearner:
-    """Return gradient descent with steps eta / sqrt(t)."""
     return jo.GradientLearner(jo.estimators.FullGradient(), jo.InverseSqrt(eta), radius=radius)
 
 
 def main(folder: Path) -> None:
-    """Tune, save, load and print."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(50, 3))
     game = jo.Game(jo.environments.DataStream(X, X @ np.array([0.5, 0.2, 0.1])), jo.FullInformation())
