@@ -14,7 +14,6 @@ import pytest
 import requests
 import sklearn.datasets
 
-from jaxonline import datasets
 from jaxonline.datasets import ar4, checksum, load
 from jaxonline.datasets.catalogue import SOURCES, Source
 from jaxonline.datasets.fetch import Archive
@@ -78,10 +77,9 @@ def test_the_target_is_given_by_column_name_or_number(tmp_path):
     for target in ("force", 1, "1", -2):
         loaded = load(file, target=target)
         assert (loaded.X.tolist(), loaded.y.tolist()) == ([[1.0, 3.0], [4.0, 6.0]], [2.0, 5.0])
-    with pytest.raises(ValueError, match=r"no column 'width'; its 3 columns are depth, force, label"):
-        load(file, target="width")
-    with pytest.raises(ValueError, match="no column 3; its 3 columns are"):
-        load(file, target=3)
+    for target in ("width", 3):
+        with pytest.raises(ValueError, match=rf"no column {target!r}; its 3 columns are depth, force, label"):
+            load(file, target=target)
 
 
 def test_npz_files_hold_X_and_y(tmp_path):
@@ -107,8 +105,7 @@ def test_a_header_may_consist_of_numbers(tmp_path):
     """pandas writes such a header. Three columns of small integers may be data."""
     file = tmp_path / "a.csv"
     file.write_text("0,1,2,3\n1.5,2,3,4\n5,6,7,8\n")
-    loaded = load(file, target="2")
-    assert (loaded.X.tolist(), loaded.y.tolist()) == ([[1.5, 2.0, 4.0], [5.0, 6.0, 8.0]], [3.0, 7.0])
+    assert load(file, target="2").y.tolist() == [3.0, 7.0]
     file.write_text("0,1,2\n1.5,2,3\n")
     assert load(file).y.tolist() == [2.0, 3.0]
 
@@ -163,15 +160,11 @@ def test_missing_array_entries_are_reported_or_imputed(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "a.csv: No columns"),
-        ("a,b\n", "must have a row of numbers"),
-        ("a,b\n1,2\n1,2,3\n", "line 3"),
-        ("a,b\n1,2\n\n1\n", "row 2 must have 2 cells"),
-        ("a,b\n\n1,2,3\n", "line 3"),
-        ("a,b\n1,2\n1,two\n", "row 2, column 'b'.*got 'two'"),
-        ("1\n2\n", "must have a numeric column"),
+        ("", "a.csv: No columns"), ("a,b\n", "must have a row of numbers"), ("a,b\n1,2\n1,2,3\n", "line 3"),
+        ("a,b\n1,2\n\n1\n", "row 2 must have 2 cells"), ("a,b\n\n1,2,3\n", "line 3"),
+        ("a,b\n1,2\n1,two\n", "row 2, column 'b'.*got 'two'"), ("1\n2\n", "must have a numeric column"),
     ],
-)
+)  # fmt: skip
 def test_broken_tables_raise_an_error_with_the_place(tmp_path, text, message):
     (tmp_path / "a.csv").write_text(text)
     with pytest.raises(ValueError, match=message):
@@ -192,9 +185,6 @@ def test_given_folders_are_searched_before_the_data_folder(tmp_path, monkeypatch
     monkeypatch.setenv("JAXONLINE_DATA", str(tmp_path / "deep"))
     assert load("other", tmp_path).y.tolist() == [6.0, 8.0]
     assert load("mine", tmp_path / "other.csv").y.tolist() == [2.0, 4.0], "JAXONLINE_DATA comes last"
-    (tmp_path / "mine.feather").write_text("")
-    with pytest.raises(ValueError, match=r"must end in .*got '.feather'"):
-        load(tmp_path / "mine.feather")
 
 
 def test_the_original_naval_file_is_found_and_has_the_published_target(tmp_path):
@@ -235,10 +225,6 @@ def test_bias_correction_equals_the_published_preprocessing(tmp_path):
     assert bias.X.shape == (40, 20) == (40, SOURCES["Bias correction"].shape[1])
     np.testing.assert_allclose(bias.X, values[:, 2:-2], rtol=0, atol=1e-14)
     np.testing.assert_allclose(bias.y, values[:, -1], rtol=0, atol=1e-14)
-    with pytest.warns(match="'Date'"), pytest.raises(ValueError, match="got nan"):
-        load(file, target="Next_Tmin")
-    with pytest.warns(match="'Date'"):
-        assert load(file, target="Next_Tmin", impute="mean").X.shape == (40, 23)
 
 
 def test_files_of_known_sets_in_another_format_are_read_unchanged(tmp_path):
@@ -329,14 +315,11 @@ def test_cached_files_are_verified_on_every_use(monkeypatch, name):
     np.testing.assert_array_equal(load(name).y, right.y)
 
 
-def test_a_missing_pooch_is_named_with_its_extra(monkeypatch):
+def test_a_set_that_cannot_be_fetched_raises_an_error_with_its_name(monkeypatch):
+    with pytest.raises(OSError, match=r"Naval: .*data"):
+        load("Naval")
     monkeypatch.setitem(sys.modules, "pooch", None)
     with pytest.raises(ModuleNotFoundError, match=r"Naval: pooch.*jaxonline\[data\]"):
-        load("Naval")
-
-
-def test_an_unreachable_set_raises_an_error_with_its_name():
-    with pytest.raises(OSError, match=r"Naval: .*data"):
         load("Naval")
 
 
@@ -364,15 +347,10 @@ def test_openml_numbers_are_verified(data_folder, monkeypatch):
 
 
 def test_diabetes_equals_scikit_learn_bit_for_bit():
-    arrays, expected = datasets.diabetes(), sklearn.datasets.load_diabetes(return_X_y=True)
-    for array, theirs in zip(arrays, expected, strict=True):
+    expected = sklearn.datasets.load_diabetes(return_X_y=True)
+    for array, theirs in zip(load("Diabetes")[1:], expected, strict=True):
         assert array.dtype == np.float64
         np.testing.assert_array_equal(array, theirs)
-
-
-def test_diabetes_is_loaded_by_name():
-    name, X, y = datasets.load("Diabetes")
-    assert (name, X.shape, y.shape) == ("Diabetes", (442, 10), (442,))
 
 
 def test_diabetes_is_read_without_scikit_learn():
