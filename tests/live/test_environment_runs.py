@@ -27,15 +27,15 @@ class Machines(gymnasium.Env):
         super().reset(seed=seed)
         self.resets.append(seed)
         self.steps = 0
-        return self.observation_space.low if hasattr(self.observation_space, "low") else 0, {}
+        return self.observation(), {}
 
     def step(self, action):
         self.steps += 1
         reward = float(self.np_random.random() < self.means[action - self.action_space.start])
-        return self.reset_observation(), 10.0 * reward, self.steps == self.length, False, {}
+        return self.observation(), 10.0 * reward, self.steps == self.length, False, {}
 
-    def reset_observation(self):
-        return self.observation_space.low if hasattr(self.observation_space, "low") else 0
+    def observation(self):
+        return getattr(self.observation_space, "low", 0)
 
 
 def ucb1_rewards(means, seed, n_rounds):
@@ -81,7 +81,7 @@ def test_without_means_there_is_no_regret():
     assert "cumulative loss" in str(result)
 
 
-def test_runs_equal_those_of_play():
+def test_runs_equal_those_of_play_and_are_saved(tmp_path):
     """With the key as seed, all learners pull the same arms; losses are those of the means, as in `jo.simulate`."""
     result = jo.play_env(jo.BanditEnv(ARMS, n_rounds=ROUNDS), POLICIES, ROUNDS, seeds=SEEDS, record_at=ROUNDS)
     assert result.learners == ("UCB1", "EXP3")
@@ -95,11 +95,11 @@ def test_runs_equal_those_of_play():
             np.testing.assert_allclose(
                 result.regret[i, r], np.cumsum(np.array([0.2, 0.5, 0.9])[arms] - 0.2), rtol=1e-5, atol=1e-5
             )
-    assert result.meta["game"].startswith("BanditEnv(Game(environment=BernoulliArms(")
-    text = str(result)
-    assert "pseudo-regret" in text
+    assert "pseudo-regret" in str(result)
     assert set(result.to_pandas("cumulative_reward")["learner"]) == {"UCB1", "EXP3"}
-    assert result.ranking().table.rows
+    loaded = jo.load_result(result.save(tmp_path / "runs.npz"))
+    np.testing.assert_array_equal(loaded.regret, result.regret)
+    assert loaded.meta["regret_label"] == result.meta["regret_label"]
 
 
 def test_learners_see_the_contexts_of_the_environment():
@@ -120,13 +120,6 @@ def test_learners_see_the_contexts_of_the_environment():
         np.testing.assert_allclose(result.regret[0, r], regret, rtol=1e-4, atol=1e-5)
 
 
-def test_a_result_can_be_saved(tmp_path):
-    result = jo.play_env(jo.BanditEnv(ARMS, ROUNDS), POLICIES["UCB1"], ROUNDS, seeds=SEEDS)
-    loaded = jo.load_result(result.save(tmp_path / "runs.npz"))
-    np.testing.assert_array_equal(loaded.regret, result.regret)
-    assert loaded.meta["regret_label"] == result.meta["regret_label"]
-
-
 class NaNRewards(Machines):
     """All rewards are NaN."""
 
@@ -141,21 +134,14 @@ def test_bad_calls_of_runs():
     box = Machines([0.3, 0.8])
     box.action_space = spaces.Box(0.0, 1.0, (2,))
     for message, kind, call in [
-        ("env: must be a gymnasium.Env", TypeError, lambda: jo.play_env("CartPole-v1", ucb1, 5)),
         (r"action space Discrete \(got Box", ValueError, lambda: jo.play_env(box, ucb1, 5)),
         (r"Discrete\(1\) \(got Discrete\(3\)\); wrap", ValueError, lambda: jo.play_env(wide, ucb1, 5)),
-        ("n_rounds: must be at least 1", ValueError, lambda: jo.play_env(env, ucb1, 0)),
         ("seeds: must be distinct", ValueError, lambda: jo.play_env(env, ucb1, 5, seeds=[1, 1])),
         ("UCB1 needs losses from 0 to 1", ValueError, lambda: jo.play_env(env, ucb1, 5, reward_range=None)),
         ("seeds: must be", ValueError, lambda: jo.play_env(env, ucb1, 5, seeds=[-1])),
-        ("seeds: must be a list", TypeError, lambda: jo.play_env(env, ucb1, 5, seeds=3)),
         ("reward_range: must be two", ValueError, lambda: jo.play_env(env, ucb1, 5, reward_range=(1.0, 0.0))),
         ("reward_range: must contain all", ValueError, lambda: jo.play_env(env, ucb1, 50)),
         ("finite rewards .got the reward nan", ValueError, lambda: jo.play_env(NaNRewards([0.5, 0.5]), ucb1, 5)),
-        ("best_reward: must be a number", TypeError, lambda: jo.play_env(
-            env, ucb1, 5, reward_range=(0, 10), best_reward="8"
-        )),
-        ("learner: must be a learner", TypeError, lambda: jo.play_env(env, "UCB1", 5)),
         ("LinUCB cannot play this game", ValueError, lambda: jo.play_env(env, jo.learners.LinUCB(width=0.5), 5)),
     ]:  # fmt: skip
         with pytest.raises(kind, match=message):

@@ -75,11 +75,8 @@ def test_the_numbers_are_those_of_play(entry, tmp_path):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("both_precisions", [False, True], indirect=True)
-@pytest.mark.parametrize("order", ["shuffled", "iid"])
-@pytest.mark.parametrize("noise", [noisy, adversarial])
-def test_data_in_any_order(order, noise, both_precisions):
-    """For 300 rounds, in float32 and float64."""
+@pytest.mark.parametrize(("order", "noise"), [("shuffled", noisy), ("iid", adversarial)])
+def test_data_in_any_order(order, noise):
     rng = np.random.default_rng(3)
     rows = jo.environments.DataStream(rng.normal(size=(50, 3)), rng.normal(size=50), order=order)
     learner = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=jo.InverseSqrt(0.3), radius=1.0)
@@ -186,24 +183,16 @@ def test_it_keeps_the_precision_it_was_made_in(wide, tmp_path):
     assert other.state.w.dtype == live.state.w.dtype == dtype
 
 
-def goes_on_alike(learner, copied):
-    live = jo.Live(learner, instance=3)
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda live: pickle.loads(pickle.dumps(live))])
+def test_a_copy_continues_with_the_same_numbers(copied):
+    live = jo.Live(gradient(), instance=3)
     live.predict([1.0, 0.0, 2.0])
     other = copied(live)
     other.update([1.0, 0.0, 2.0], -1.0)
     assert (live.round, other.round) == (0, 1)
     live.update([1.0, 0.0, 2.0], -1.0)
     assert bits(live.state) == bits(other.state)
-    assert copied(jo.Live(learner, key=3)).state is None
-
-
-def test_a_copy_continues_with_the_same_numbers():
-    goes_on_alike(gradient(), copy.deepcopy)
-
-
-@pytest.mark.long
-def test_a_pickled_learner_continues_with_the_same_numbers():
-    goes_on_alike(jo.learners.PassiveAggressive(), lambda live: pickle.loads(pickle.dumps(live)))
+    assert copied(jo.Live(gradient(), key=3)).state is None
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -245,13 +234,7 @@ BAD_CALLS = {
         lambda: open_round().learn([[1.0, 2.0, 3.0]] * 2, [1.0]), ValueError, "y: must have as many rows as X"),
     "NaN in rows": (lambda: open_round().learn([NAN], [1.0]), ValueError, "X: must be finite"),
     "moves of nobody": (lambda: jo.Live(gradient()).moves([[1.0]]), RuntimeError, "instance="),
-    "no learner": (lambda: jo.Live(jo.FullInformation()), TypeError, "learner: must be a learner"),
-    "no feedback": (lambda: jo.Live(gradient(), "full"), TypeError, "feedback: must be a feedback"),
-    "no shape": (lambda: jo.Live(gradient(), instance=2.5), TypeError, "instance: must be an integer"),
-    "no key": (lambda: jo.Live(gradient(), key="a"), TypeError, "key: must be"),
-    "a negative seed": (lambda: jo.Live(gradient(), key=-1), ValueError, "key: .*got -1"),
     "a seed too large": (lambda: jo.Live(gradient(), key=2**32), ValueError, r"key: must be below 2\^32 .got"),
-    "no loss": (lambda: jo.Live(gradient(), loss="squared"), TypeError, "loss: must be a loss"),
     "too much asked": (
         lambda: jo.Live(jo.GradientLearner(jo.estimators.TwoCopies(), step_size=0.1), instance=3),
         TypeError, "'copies', which .*got FullInformation"),
@@ -261,7 +244,7 @@ BAD_CALLS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", some(BAD_CALLS, *(set(BAD_CALLS) - {"no class"})))
+@pytest.mark.parametrize("name", BAD_CALLS)
 def test_a_bad_call_says_what_is_wrong(name):
     call, error, says = BAD_CALLS[name]
     with pytest.raises(error, match=says):
@@ -269,7 +252,6 @@ def test_a_bad_call_says_what_is_wrong(name):
 
 
 def test_seeds_are_larger_with_float64():
-    """Of which jax then makes keys of their own."""
     with jax.enable_x64(True):
         keys = [jo.Live(gradient(), key=seed)._key for seed in (0, 2**32, 2**63 - 1)]
         with pytest.raises(ValueError, match=r"key: must be below 2\^63 .got"):
@@ -310,14 +292,16 @@ def test_a_state_belongs_to_its_learner(tmp_path):
         assert other.round == 0
 
 
+@pytest.mark.filterwarnings("ignore:the loss of the game is:UserWarning")
 def test_identity_depends_on_learner_feedback_and_loss():
-    def of(feedback):
+    def of(variance):
+        feedback = jo.NoisyCopies(jo.noise.gaussian(variance))
         return jo.Live(jo.GradientLearner(jo.estimators.TwoCopies(), 0.1), feedback, instance=2)._header()
 
-    copies = [of(jo.NoisyCopies(jo.noise.gaussian(variance))) for variance in (0.1, 0.1, 0.2)]
-    assert copies[0] == copies[1]
-    assert copies[0]["learner"] == copies[2]["learner"]
-    assert copies[0]["feedback"] != copies[2]["feedback"]
+    first, same, other = map(of, (0.1, 0.1, 0.2))
+    assert first == same
+    assert first["learner"] == other["learner"]
+    assert first["feedback"] != other["feedback"]
 
 
 def test_a_state_is_of_a_precision(tmp_path):
@@ -329,26 +313,16 @@ def test_a_state_is_of_a_precision(tmp_path):
         jo.Live(gradient()).load(tmp_path / "state")
 
 
-@pytest.mark.parametrize("damage", ["cut", "longer", "other", "empty", "pickle", "future"])
-def test_a_damaged_file_is_rejected(damage, tmp_path):
-    path = tmp_path / "state"
-    open_round().save(path)
-    content = path.read_bytes()
-    if damage == "future":
-        header, arrays = states.read_sealed(path)
-        states.write_sealed(path, header | {"format": "state of jaxonline.Live, 9"}, arrays)
-    else:
-        damaged = {"cut": content[: len(content) // 2], "longer": content + b"0", "empty": b"", "other": b"something"}
-        path.write_bytes(damaged.get(damage, pickle.dumps([1])))
-    live = jo.Live(gradient())
-    with pytest.raises(ValueError, match=r"state: must be a file that Live\.save wrote"):
-        live.load(path)
-    assert live.state is None
-
-
-def test_every_flipped_byte_is_found(tmp_path):
+def test_a_damaged_file_is_rejected(tmp_path):
     open_round().save(path := tmp_path / "state")
-    content = path.read_bytes()
+    content, live = path.read_bytes(), jo.Live(gradient())
+    header, arrays = states.read_sealed(path)
+    states.write_sealed(path, header | {"format": "state of jaxonline.Live, 9"}, arrays)
+    for damaged in (path.read_bytes(), content[: len(content) // 2], content + b"0", b"", pickle.dumps([1])):
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"state: must be a file that Live\.save wrote"):
+            live.load(path)
+    assert live.state is None
     for at in range(len(content)):
         path.write_bytes(content[:at] + bytes([content[at] ^ 1 << at % 8]) + content[at + 1 :])
         with pytest.raises(ValueError, match=r"Live\.save"):

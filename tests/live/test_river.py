@@ -1,7 +1,5 @@
 """Estimators behind river's own adapter: the predictions of river's linear models, and its evaluation and checks."""
 
-import pickle
-
 import numpy as np
 import pytest
 
@@ -76,13 +74,6 @@ def test_the_evaluation_of_river_accepts_the_models_behind_a_scaler():
         for model in (classifier(), linear_model.LogisticRegression(optim.SGD(0.05), intercept_lr=0.05))
     ]
     assert losses[0] == pytest.approx(losses[1], rel=1e-9)
-
-
-def test_a_pickled_model_goes_on():
-    model = regressor()
-    predictions(model, SCORES.tolist())
-    other = pickle.loads(pickle.dumps(model))
-    assert predictions(other, SCORES.tolist()) == predictions(model, SCORES.tolist())
 
 
 @pytest.mark.long
