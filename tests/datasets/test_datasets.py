@@ -232,8 +232,6 @@ def test_files_of_known_sets_in_another_format_are_read_unchanged(tmp_path):
     (tmp_path / "bias.csv").write_text(rows + "\n")
     bias = load("Bias correction", tmp_path)
     assert (bias.X.shape, bias.y.tolist()) == ((3, 20), [21.0, 22.0, 23.0])
-    np.savez(tmp_path / "concrete_data.npz", X=np.ones((3, 8)), y=np.ones(3))
-    assert load("CONCRETE", tmp_path / "concrete_data.npz").X.shape == (3, 8)
 
 
 def archive(member, content):

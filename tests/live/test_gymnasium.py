@@ -136,19 +136,6 @@ def test_float64_is_kept():
     assert env.observation_space.contains(env.step(1)[0])
 
 
-def test_environments_work_in_a_vector_of_gymnasium():
-    envs = gymnasium.vector.SyncVectorEnv([lambda: jo.BanditEnv(ARMS, ROUNDS)] * 3)
-    observations, _ = envs.reset(seed=1)
-    _, rewards, *_ = envs.step(np.array([0, 1, 2]))
-    alone = []
-    for seed, arm in ((1, 0), (2, 1), (3, 2)):  # seeds of gymnasium's vectors
-        env = jo.BanditEnv(ARMS, ROUNDS)
-        env.reset(seed=seed)
-        alone.append(env.step(arm)[1])
-    assert observations.tolist() == [0, 0, 0]
-    assert rewards.tolist() == alone
-
-
 def test_bad_calls_of_environments():
     ended = jo.BanditEnv(ARMS, 1)
     ended.reset(seed=0)

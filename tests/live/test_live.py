@@ -206,48 +206,43 @@ def open_round(learner=None, **options):
 
 
 NAN = [1.0, np.nan, 3.0]
-BAD_CALLS = {
-    "update first": (lambda: jo.Live(gradient()).update(NAN, 1.0), RuntimeError, "predict"),
-    "update twice": (
-        lambda: [each.update(y=1.0) for each in [open_round()] * 2], RuntimeError, "opens round 2"),
-    "another instance": (lambda: open_round().update([1.0, 2.0, 4.0], 1.0), ValueError, "x: must be the instance"),
-    "another shape": (lambda: open_round().predict([1.0, 2.0]), ValueError, r"x: .*got \(2,\)"),
-    "no instance": (lambda: open_round().predict(), TypeError, "x: .*got None"),
-    "a matrix": (lambda: open_round().predict([[1.0, 2.0, 3.0]]), ValueError, "x: must have shape"),
-    "NaN": (lambda: open_round().predict(NAN), ValueError, r"x: .*got nan at \[1\]"),
-    "too large": (lambda: open_round().predict([1e39, 0, 0]), ValueError, "x: must be finite in float32"),
-    "text": (lambda: open_round().predict(["1", "2", "3"]), TypeError, "x: must hold real numbers"),
-    "a dictionary": (lambda: open_round().predict({"a": 1.0}), TypeError, "x: must hold real numbers"),
-    "masked": (
-        lambda: open_round().predict(np.ma.masked_array([1.0, 2.0, 3.0], [0, 0, 1])), TypeError, "x: must not be a"),
-    "NaN outcome": (lambda: open_round().update(y=np.nan), ValueError, "y: must be finite"),
-    "an outcome too many": (lambda: open_round().update(y=[1.0, 2.0]), ValueError, r"y: must have shape \(\)"),
-    "no outcome": (lambda: open_round().update(), TypeError, "one of y, loss and reward .got none"),
-    "both": (lambda: open_round().update(y=1.0, loss=1.0), TypeError, "one of y, loss and reward .got y and loss"),
-    "a loss to look at": (lambda: open_round().update(loss=1.0), TypeError, "got FullInformation"),
-    "no class": (
-        lambda: open_round(jo.learners.Perceptron(), loss=ZeroOne()).update(y=0.0), ValueError, r"y: must be -1 or"),
-    "no rows": (lambda: open_round().learn([], []), ValueError, "y: must have one row a round, at least one"),
-    "rows of other shapes": (
-        lambda: open_round().learn([[1.0, 2.0]], [1.0]), ValueError, r"X: must have one row a round, .* \(3,\) .got"),
-    "rows too many": (
-        lambda: open_round().learn([[1.0, 2.0, 3.0]] * 2, [1.0]), ValueError, "y: must have as many rows as X"),
-    "NaN in rows": (lambda: open_round().learn([NAN], [1.0]), ValueError, "X: must be finite"),
-    "moves of nobody": (lambda: jo.Live(gradient()).moves([[1.0]]), RuntimeError, "instance="),
-    "a seed too large": (lambda: jo.Live(gradient(), key=2**32), ValueError, r"key: must be below 2\^32 .got"),
+BAD_CALLS = {  # those of the constructor are among the generated calls
+    "update first": (lambda: jo.Live(gradient()).update(NAN, 1.0), "predict"),
+    "update twice": (lambda: [each.update(y=1.0) for each in [open_round()] * 2], "opens round 2"),
+    "another instance": (lambda: open_round().update([1.0, 2.0, 4.0], 1.0), "x: must be the instance"),
+    "another shape": (lambda: open_round().predict([1.0, 2.0]), r"x: .*got \(2,\)"),
+    "no instance": (lambda: open_round().predict(), "x: .*got None"),
+    "a matrix": (lambda: open_round().predict([[1.0, 2.0, 3.0]]), "x: must have shape"),
+    "NaN": (lambda: open_round().predict(NAN), r"x: .*got nan at \[1\]"),
+    "too large": (lambda: open_round().predict([1e39, 0, 0]), "x: must be finite in float32"),
+    "text": (lambda: open_round().predict(["1", "2", "3"]), "x: must hold real numbers"),
+    "a dictionary": (lambda: open_round().predict({"a": 1.0}), "x: must hold real numbers"),
+    "masked": (lambda: open_round().predict(np.ma.masked_array([1.0, 2.0, 3.0], [0, 0, 1])), "x: must not be a"),
+    "NaN outcome": (lambda: open_round().update(y=np.nan), "y: must be finite"),
+    "an outcome too many": (lambda: open_round().update(y=[1.0, 2.0]), r"y: must have shape \(\)"),
+    "no outcome": (lambda: open_round().update(), "one of y, loss and reward .got none"),
+    "both": (lambda: open_round().update(y=1.0, loss=1.0), "one of y, loss and reward .got y and loss"),
+    "a loss to look at": (lambda: open_round().update(loss=1.0), "got FullInformation"),
+    "no class": (lambda: open_round(jo.learners.Perceptron(), loss=ZeroOne()).update(y=0.0), r"y: must be -1 or"),
+    "no rows": (lambda: open_round().learn([], []), "y: must have one row a round, at least one"),
+    "rows of other shapes": (lambda: open_round().learn([[1.0, 2.0]], [1.0]), r"X: must have one row .* \(3,\) .got"),
+    "rows too many": (lambda: open_round().learn([[1.0, 2.0, 3.0]] * 2, [1.0]), "y: must have as many rows as X"),
+    "NaN in rows": (lambda: open_round().learn([NAN], [1.0]), "X: must be finite"),
+    "moves of nobody": (lambda: jo.Live(gradient()).moves([[1.0]]), "instance="),
+    "a seed too large": (lambda: jo.Live(gradient(), key=2**32), r"key: must be below 2\^32 .got"),
     "too much asked": (
         lambda: jo.Live(jo.GradientLearner(jo.estimators.TwoCopies(), step_size=0.1), instance=3),
-        TypeError, "'copies', which .*got FullInformation"),
-    "matrices": (lambda: jo.Live(gradient(), instance=(2, 2)), ValueError, "instance"),
-    "nothing to save": (lambda: jo.Live(gradient()).save("/nowhere"), RuntimeError, "instance="),
-    "no path": (lambda: jo.Live(gradient()).load(3), TypeError, "path: must be a path"),
+        "'copies', which .*got FullInformation"),
+    "matrices": (lambda: jo.Live(gradient(), instance=(2, 2)), "instance"),
+    "nothing to save": (lambda: jo.Live(gradient()).save("/nowhere"), "instance="),
+    "no path": (lambda: jo.Live(gradient()).load(3), "path: must be a path"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", BAD_CALLS)
 def test_a_bad_call_says_what_is_wrong(name):
-    call, error, says = BAD_CALLS[name]
-    with pytest.raises(error, match=says):
+    call, says = BAD_CALLS[name]
+    with pytest.raises((ValueError, TypeError, RuntimeError), match=says):
         call()
 
 
@@ -317,6 +312,7 @@ def test_a_damaged_file_is_rejected(tmp_path):
     open_round().save(path := tmp_path / "state")
     content, live = path.read_bytes(), jo.Live(gradient())
     header, arrays = states.read_sealed(path)
+    assert {array.dtype.kind for array in arrays.values()} <= set("uif"), "a file holds no objects"
     states.write_sealed(path, header | {"format": "state of jaxonline.Live, 9"}, arrays)
     for damaged in (path.read_bytes(), content[: len(content) // 2], content + b"0", b"", pickle.dumps([1])):
         path.write_bytes(damaged)
@@ -367,12 +363,6 @@ def test_hashes_depend_on_numbers_in_closures_and_not_on_addresses(tmp_path):
     code += "print(of(jo.GradientLearner(jo.estimators.FullGradient(), 0.1, optimizer=optax.adam(0.1))))"
     hashes = {run_python(code), run_python(code), run_python(code.replace("adam(0.1)", "adam(0.2)"))}
     assert len(hashes) == 2
-
-
-def test_a_file_holds_no_objects(tmp_path):
-    open_round().save(tmp_path / "state")
-    with np.load(tmp_path / "state", allow_pickle=False) as file:
-        assert {array.dtype.kind for array in dict(file).values()} <= set("uif")
 
 
 def rounds_with(live, outcomes):

@@ -1,6 +1,5 @@
 """Estimators of scikit-learn: its own checks, its pipelines and searches, and what they learn."""
 
-import jax
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,13 +11,10 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import jaxonline as jo
 from jaxonline.learners import EXP3, UCB1, VAW, PassiveAggressive
-from jaxonline.live import Live
-from jaxonline.live import estimators as live_estimators
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(21, 3)), RNG.normal(size=21)
@@ -30,16 +26,6 @@ BOTH = [jo.OnlineRegressor(), jo.OnlineClassifier()]
 @parametrize_with_checks(BOTH)
 def test_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
-
-
-@pytest.mark.parametrize("estimator", BOTH, ids=str)
-@pytest.mark.parametrize(
-    "name",
-    ["parameters_default_constructible", "get_params_invariance", "set_params", "no_attributes_set_in_init",
-     "estimators_unfitted", "mixin_order"],
-)  # fmt: skip
-def test_some_checks_of_scikit_learn(name, estimator):
-    getattr(estimator_checks, f"check_{name}")(type(estimator).__name__, clone(estimator))
 
 
 def with_ones(X):
@@ -141,13 +127,6 @@ def test_learners_of_classes_draw_independently_and_scores_are_those_of_the_next
         scores.append(classifier.decision_function(X[:2]))
         assert scores[-1][1].tolist() == [live.predict(with_ones(X)[1]) for live in classifier.lives_]
     assert len(np.unique(scores)) == 6, "every class and round has a number of its own"
-
-
-@pytest.mark.long
-def test_one_key_for_all_classes_is_found(monkeypatch):
-    monkeypatch.setattr(live_estimators, "Live", lambda *args, key: Live(*args, key=jax.random.key(0)))
-    classifier = jo.OnlineClassifier(Tosses(), random_state=1).fit(X[:9], CLASSES[:9])
-    assert len(np.unique(classifier.decision_function(X[:1]))) == 1
 
 
 def test_bad_calls():

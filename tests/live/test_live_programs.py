@@ -36,14 +36,6 @@ def test_a_session_compiles_three_programs_and_passes_few_arrays():
     assert len(jax.tree.leaves(type(game._programs).play.lower(game._programs, *arguments).out_info)) == 3
 
 
-def test_a_new_learner_of_the_same_structure_has_its_own_numbers():
-    slow, fast = (jo.Live(gradient(step_size), instance=2) for step_size in (0.25, 0.5))
-    for live in (slow, fast):
-        live.predict([1.0, 0.0])
-        live.update(y=1.0)
-    assert (slow.state.w.tolist(), fast.state.w.tolist()) == ([0.5, 0.0], [1.0, 0.0])
-
-
 def test_a_record_does_not_change_afterwards():
     live = jo.Live(gradient(), instance=2)
     live.predict(x := np.array([1.0, 2.0], np.float32))

@@ -56,16 +56,6 @@ def test_the_classifier_has_the_probabilities_of_the_logistic_regression_of_rive
     assert model.predict_one(EXAMPLES[-1]) == labels[theirs.predict_one(EXAMPLES[-1])]
 
 
-def test_many_classes_are_learned_one_against_the_others():
-    labels = ["abc"[number] for number in np.digitize(SCORES, [-0.8, 0.8])]
-    model = classifier("abc")
-    predictions(model, labels)
-    alone = jo.OnlineClassifier(gradient_learner(Logistic())).fit(ROWS, labels)
-    for row, x in zip(ROWS[:5], EXAMPLES, strict=False):
-        np.testing.assert_allclose(list(model.predict_proba_one(x).values()), alone.predict_proba([row])[0])
-        assert model.predict_one(x) == alone.predict([row])[0]
-
-
 def test_the_evaluation_of_river_accepts_the_models_behind_a_scaler():
     """As in docs/other-libraries.md. The loss is that of river's own logistic regression behind the same scaler."""
     stream = [(x, bool(y > 0)) for x, y in zip(EXAMPLES, SCORES, strict=True)]

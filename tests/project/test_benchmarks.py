@@ -70,11 +70,8 @@ def test_sizes_have_rates_or_a_failure(monkeypatch, tmp_path, capsys):
 
     workload = {"title": "many", "unit": "round", "ours": "jaxonline", "needs": {"words": 10.0}, "sizes": sizes}
     lines = table_of_sizes([workload], {"words": 2000.0}).splitlines()
-    assert len(lines) == 8
-    for part in ("50", "20", "100 rounds", "2.00", "1.0 s", "50% (random words of 32 bits)"):
-        assert part in lines[2]
-    assert "2.00" not in lines[3]
-    assert "no room" in lines[5]
+    assert all(part in lines[2] for part in ("100 rounds", "2.00", "1.0 s", "50% (random words of 32 bits)"))
+    assert ("2.00" in lines[3], "no room" in lines[5], len(lines)) == (False, True, 8)
     draw_sizes({"machine": "m", "date": "d", "workloads": [workload, MEASURED]}, tmp_path / "figure.png")
     assert (tmp_path / "figure.png").stat().st_size > 5000
 

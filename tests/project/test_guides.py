@@ -25,39 +25,22 @@ def test_every_warning_has_a_row():
     assert set(re.findall(r"^\| `(\w+Warning)`", PAGE, re.MULTILINE)) == classes
 
 
-class Undeclared(jo.Learner):
+class Undeclared(jo.learners.UCB1):
     """A learner without @jo.struct."""
 
-    def init(self, key, specs):
-        return ()
 
-    def predict(self, key, state, x):
-        return np.int32(0)
-
-    def update(self, key, state, oracle):
-        return (), ()
-
-
-def study(learner, game=GAME):
-    return jo.simulate(game, learner, n_runs=2, n_rounds=2)
-
-
+UNBOUNDED = jo.environments.DataStream(None, np.full((2, 2), 3.0))
+DATA = jo.environments.DataStream(np.eye(2), np.ones(2))
+SIZES = {"n_runs": 2, "n_rounds": 2}
 MESSAGES = {
-    "cannot play this game": lambda: study(jo.GradientLearner(jo.estimators.TwoCopies(), 0.1)),
-    "loss: must return a number for the move": lambda: study(jo.learners.UCB1(), jo.Game(ARMS, jo.Bandit())),
-    "comparator: must be given for the regret": lambda: (
-        jo.Result(
-            ("a",), np.arange(2), np.array([1]), dict.fromkeys(("cumulative_loss", "queries"), np.ones((1, 2, 1)))
-        ).regret
+    "cannot play this game": lambda: jo.simulate(GAME, jo.GradientLearner(jo.estimators.TwoCopies(), 0.1), **SIZES),
+    "loss: must return a number": lambda: jo.simulate(jo.Game(ARMS, jo.Bandit()), jo.learners.UCB1(), **SIZES),
+    "comparator: must be given for the regret": lambda: jo.simulate(GAME, jo.learners.UCB1(), **SIZES).regret,
+    "must be at least 0 and at most 1": lambda: jo.simulate(
+        jo.Game(UNBOUNDED, jo.Bandit(), loss=jo.losses.ArmLoss()), jo.learners.UCB1(), **SIZES
     ),
-    "must be at least 0 and at most 1": lambda: study(
-        jo.learners.UCB1(),
-        jo.Game(jo.environments.DataStream(None, np.full((2, 2), 3.0)), jo.Bandit(), loss=jo.losses.ArmLoss()),
-    ),
-    "must have the method mean_outcome for pseudo=True": lambda: jo.Game(
-        jo.environments.DataStream(np.eye(2), np.ones(2)), jo.FullInformation(), pseudo=True
-    ),
-    "must be a number, an array or a struct": lambda: study(Undeclared()),
+    "must have the method mean_outcome for pseudo=True": lambda: jo.Game(DATA, jo.FullInformation(), pseudo=True),
+    "must be a number, an array or a struct": lambda: jo.simulate(GAME, Undeclared(), **SIZES),
     "No jaxonline attribute": lambda: jo.UCB1,  # type: ignore[attr-defined]
 }
 

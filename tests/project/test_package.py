@@ -216,7 +216,7 @@ def test_the_wheel_works_in_an_empty_environment(installed, tmp_path):
 # Types
 
 USER_CODE = Path(__file__).with_name("user_code")  # scripts of a user
-SCRIPTS = ("own_study", "tuning_and_saving", "live_use")
+SCRIPTS = ("own_study", "tuning_and_live_data")
 
 
 def checked(installed: Path, file: Path) -> list[str]:
@@ -271,32 +271,28 @@ def test_a_strict_type_checker_reports_each_wrong_line_once(installed, tmp_path)
 
 
 REQUIRED = {  # a class of one of the packages with these methods is of the kind
-    "Learner": ("init", "predict", "update"),
-    "Environment": ("init", "instance", "outcome"),
-    "Feedback": ("open", "observe"),
-    "Comparator": ("statistic", "best_loss"),
-    "HindsightComparator": ("best_losses",),
+    "Learner": ("init", "predict", "update"), "Environment": ("init", "instance", "outcome"),
+    "Feedback": ("open", "observe"), "Comparator": ("statistic", "best_loss"), "HindsightComparator": ("best_losses",),
     "Measure": ("init", "add", "read"),
-}
+}  # fmt: skip
 
 
-def components(*packages: str) -> Iterator[tuple[str, str]]:
-    """The dataclasses of the packages, as `package.Name`, with the kind whose methods they have."""
-    for package in packages:
-        module = importlib.import_module(package)
-        for name, value in inspect.getmembers(module, dataclasses.is_dataclass):
-            kinds = [kind for kind, methods in REQUIRED.items() if all(hasattr(value, method) for method in methods)]
-            if kinds and isinstance(value, type):
-                yield f"{package}.{name}", kinds[0]
+def components(package: str) -> Iterator[tuple[str, str]]:
+    """The dataclasses of a package, as `package.Name`, with the kind whose methods they have."""
+    for name, value in inspect.getmembers(importlib.import_module(package), dataclasses.is_dataclass):
+        kinds = [kind for kind, methods in REQUIRED.items() if all(hasattr(value, method) for method in methods)]
+        if kinds and isinstance(value, type):
+            yield f"{package}.{name}", kinds[0]
 
 
 @pytest.mark.long
 def test_all_components_satisfy_their_protocols_for_a_type_checker(installed, tmp_path):
-    packages = [f"jaxonline.{name}" for name in ("learners", "environments", "feedback", "comparators")]
-    listed = list(components(*packages, "jaxonline.simulation.measures"))
+    names = ("learners", "environments", "feedback", "comparators", "simulation.measures")
+    packages = [f"jaxonline.{name}" for name in names]
+    listed = [component for package in packages for component in components(package)]
     assert len(listed) > 90
     assert {kind for _, kind in listed} == set(REQUIRED)
-    imports = [f"import {package}" for package in (*packages, "jaxonline.simulation.measures")]
+    imports = [f"import {package}" for package in packages]
     functions = [f"def f{i}(value: {name}) -> p.{kind}:\n    return value\n" for i, (name, kind) in enumerate(listed)]
     script = tmp_path / "components.py"
     script.write_text("\n".join([*imports, "from jaxonline.game import roles as p\n", *functions]))

@@ -5,7 +5,6 @@ import json
 import re
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from scipy import optimize
 from benchmarks import _tightness_experts as experts
 from benchmarks import _tightness_linear_losses as linear_losses
 from benchmarks import tightness
-from benchmarks._tightness_search import Found, _search, _summary, find_worst
+from benchmarks._tightness_search import Found, _summary, find_worst
 from benchmarks._tightness_tables import best_in_ball, squared_regret
 from jaxonline import bounds
 from jaxonline.parameters.signatures import exported_names
@@ -76,19 +75,6 @@ def test_the_command_prints_the_table_and_fails_if_a_bound_is_exceeded(monkeypat
     assert len(capsys.readouterr().out.splitlines()) == 4
     rows = json.loads((tmp_path / "a").read_text())["rows"]
     assert [(row["bound"], row["low"]) for row in rows] == [("halving", 1.2), ("moss", 0.3)]
-    for wrong, name in ((["nonsense"], "NAME"), (["--restarts", "0"], "--restarts"), (["--seed", "-1"], "--seed")):
-        monkeypatch.setattr(sys, "argv", ["tightness", *wrong])
-        with pytest.raises(SystemExit):
-            tightness.main()
-        assert name in capsys.readouterr().err
-
-
-def test_a_known_candidate_is_one_of_the_starts():
-    case = experts.exponential_weights()._replace(first=np.full(experts.exponential_weights().size, 0.25))
-    evaluation = SimpleNamespace(case=case, width=4, scores=lambda found, seed: -np.abs(found - 0.25).sum(axis=1))
-    best, score = _search(evaluation, np.random.default_rng(0), 0, steps=1)
-    np.testing.assert_array_equal(best, case.first)
-    assert score == 0
 
 
 def test_the_page_names_the_bounds_without_a_case():
