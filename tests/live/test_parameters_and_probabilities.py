@@ -29,10 +29,6 @@ def stochastic_gradient():
     )
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Parameters
-
-
 def test_get_params_lists_the_fields_of_learner_and_feedback():
     learner = gradient_learner(SmoothedHinge(2.0), jo.InverseSqrt(0.5))
     params = jo.OnlineClassifier(learner, feedback=jo.FullInformation(), passes=3).get_params()
@@ -123,10 +119,6 @@ def test_a_search_in_a_pipeline_equals_that_of_scikit_learn():
     assert len(set(scores)) > 1
     best = ours.best_estimator_[-1].learner
     assert ours.best_params_[f"{prefix}__step_size__value"] == best.step_size.value
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Probabilities
 
 
 @pytest.mark.parametrize("labels", [TWO, THREE], ids=["two classes", "three classes"])

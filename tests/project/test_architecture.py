@@ -141,10 +141,6 @@ def test_files_are_short():
     assert [path for path in PACKAGE.rglob("*.py") if len(path.read_text().splitlines()) >= MAX_LINES] == []
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Names
-
-
 def public_definitions(text: str) -> dict[str, type]:
     """Public functions and classes that a module defines."""
     definitions = [node for node in ast.parse(text).body if isinstance(node, ast.ClassDef | ast.FunctionDef)]
@@ -178,9 +174,6 @@ def test_the_public_names_exist():
     with pytest.raises(AttributeError, match="No jaxonline attribute nothing"):
         _ = jaxonline.nothing
 
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Importing
 
 HEAVY = {"matplotlib", "xarray", "zarr", "sklearn", "typer", "rich", "pydantic", "pandas", "pooch"}
 

@@ -11,9 +11,6 @@ from benchmarks import __main__ as suite
 from benchmarks import bandits, full_information, history, many_arms
 from benchmarks._jobs import INCREMENTAL, NARROW, NUMBA, OURS
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The same losses
-
 LEVEL = 1e-4  # false alarms of one comparison of two distributions
 
 
@@ -62,9 +59,6 @@ def test_contenders_of_a_job_have_the_same_losses(job):
         else:
             np.testing.assert_allclose(other, losses[OURS], rtol=1e-6)
 
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The history
 
 MEASURED = {
     "machine": "cpu x 2", "date": "2026-11-27", "workloads": [

@@ -58,10 +58,6 @@ def find_method(name: str):
     return next((getattr(place, name) for place in places if hasattr(place, name)), None)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The entries
-
-
 def test_entries_have_the_required_fields():
     for key, entry in entries().items():
         kind, own, fields = parse_entry(entry)
@@ -91,10 +87,6 @@ def test_papers_with_letters_are_those_of_the_errata():
         assert re.sub(r"[{}]", "", fields["title"]) == PAPERS[letter].title
         assert (f"https://arxiv.org/abs/{fields['eprint']}" if "eprint" in fields else "") == PAPERS[letter].link
         assert fields["year"] in PAPERS[letter].published
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Papers of methods
 
 
 def test_every_learner_has_a_paper():
@@ -127,10 +119,6 @@ def test_docstrings_name_the_same_papers():
             assert lettered or years[key] in text, (name, key)
         cited = {years[key] for other, its in modules.items() if its is module for key in METHODS[other]}
         assert set(re.findall(YEAR, module.__doc__)) <= cited | REMARKS.get(name, set()), module.__name__
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Citing
 
 
 @jo.struct
@@ -183,9 +171,6 @@ def test_unknown_names_raise_errors():
     with pytest.raises(ValueError, match=r"things: must .*got 'UCB11'.*'UCB1'"):
         jo.cite("UCB11")
 
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The package and its paper
 
 CFF = yaml.safe_load((ROOT / "CITATION.cff").read_text())
 FOLDER = ROOT / "docs" / "paper"

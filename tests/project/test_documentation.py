@@ -126,9 +126,6 @@ def test_missing_documentation_is_detected():
     ]  # fmt: skip
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Examples
-
 LONG_EXAMPLES = {  # compile programs of a second and more; `test_all_examples_run` has them
     "AdversarialCopies", "BanditEnv", "Live", "OnlineClassifier", "OnlineRegressor", "Precision", "Pulls", "Task",
     "UntilDecided", "bandit_game", "benchmark", "load_study_file", "play_env", "simulate", "tune",

@@ -119,10 +119,6 @@ def test_a_signature_shows_names_kinds_and_defaults():
     assert signature(function) == "(key, /, draw=sorted, *, shape=(), dtype=float, mesh=..., **options)"
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Keywords that a function passes on: their types are those of the function that takes them
-
-
 def keywords(function) -> dict[str, Any]:
     """The keyword-only arguments of a function, with their types."""
     hints = typing.get_type_hints(function)

@@ -151,9 +151,6 @@ print(runpy.run_path("docs/site/__main__.py")["render"](Path("{tmp_path}/pages")
     assert run_commands(f"python -c '{code}' 2>&1", ROOT).split()[-1] == "1"
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The search
-
 BANDITS, GAMES, FIGURES, RUNS = "docs/bandits", "docs/how-do-i-games", "docs/how-do-i-figures", "docs/how-do-i-runs"
 QUESTIONS = {  # of the issue trackers of SMPyBandits, mabwiser, rlberry, river and optuna
     "regret against parameter": FIGURES, "histogram of regrets": FIGURES, "sliding window": GAMES,

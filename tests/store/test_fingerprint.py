@@ -239,9 +239,6 @@ def test_float64_changes_the_fingerprint():
         assert describe_inputs({"a": 1}) != first
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Inputs that cannot be inspected
-
 RNG = np.random.default_rng(0)
 LOCK = threading.Lock()
 FOLDER = Path(__file__).parent
@@ -327,9 +324,6 @@ def test_a_version_replaces_versions_of_libraries(monkeypatch):
     assert describe_inputs(items) != first
     assert describe_inputs(items, "1") == vouched
 
-
-# ---------------------------------------------------------------------------------------------------------------------
-# A study with a checkpoint computes with the present code and values of the user
 
 FACTORS = {"a": 2.0}
 

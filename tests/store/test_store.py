@@ -98,10 +98,6 @@ def test_states_are_replaced_and_removed(tmp_path):
         assert (store.load_state(A, 1), stores.in_progress(tmp_path)) == (None, [])
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Two processes, and no place
-
-
 def test_a_locked_folder_raises_an_error(folder):
     with opened(folder) as store:
         with pytest.raises(BlockingIOError, match=r"another process") as error:
@@ -222,10 +218,6 @@ def test_a_full_disk_is_an_error_that_names_the_file(folder):
         assert stores.tree(folder) == before
         store.write_block(B, 0, large)
         same(store.read_block(B, 0), large)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The argument
 
 
 @pytest.mark.parametrize(

@@ -41,10 +41,6 @@ def standings(**options):
     )
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Ranks and which learners differ
-
-
 def rejected(p_values, alpha):
     """Holm's procedure: compare the smallest with alpha / m, the next with alpha / (m - 1), ..."""
     rejections = set()
@@ -109,10 +105,6 @@ def test_ranks_handle_ties_failures_and_gaps():
         table.differ("short", "a", "b")
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Output
-
-
 def test_formats_have_every_cell():
     table = standings()
     frame = table.to_pandas()
@@ -137,10 +129,6 @@ def test_names_are_escaped_in_html_and_on_a_terminal():
     Tags(page)
     assert "<script>alert" not in page
     assert "\x1b" not in repr(table)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Benchmarks
 
 
 def arms(*means):
@@ -252,10 +240,6 @@ def test_invalid_standings_raise_errors():
         Standings({})
     with pytest.raises(ValueError, match=r"quantity: .*got 'pulls'"):
         Standings({"a": made([1.0, 2.0])}, quantity="pulls")
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The suites
 
 
 def test_textbook_bandits_have_one_best_arm_and_the_printed_numbers_of_arms():

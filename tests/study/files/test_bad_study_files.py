@@ -122,10 +122,6 @@ def test_an_unsuitable_study_is_an_error_before_the_run(folder):
                 study.run(Context())
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Many damaged files
-
-
 def leaves(table, at=()):
     """Yield the paths of all values in a table."""
     for key, value in table.items() if isinstance(table, dict) else enumerate(table):

@@ -130,10 +130,6 @@ def test_show_prints_an_unfinished_study(played, tmp_path):
         assert call("show", place).exit_code == 2
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# What is said at once, without playing
-
-
 def test_list_names_everything_in_80_columns():
     text = call("list").stdout
     assert max(map(len, text.splitlines())) <= 80

@@ -75,9 +75,6 @@ def test_the_best_arm_is_found():
     assert stats.binom.cdf(wrong.sum(), len(wrong), 0.1) < 1e-6
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The quickstart
-
 LEARNERS = ["full information", "two noisy copies", "known covariance", "one noisy copy, naive"]
 
 
