@@ -1,13 +1,9 @@
 """Jobs of the benchmarks: all contenders compute the same losses; the history of speed."""
 
-import json
-import sys
-
 import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks import __main__ as suite
 from benchmarks import bandits, full_information, history, many_arms
 from benchmarks._jobs import INCREMENTAL, NARROW, NUMBA, OURS
 
@@ -103,16 +99,3 @@ def test_the_table_of_the_benchmark_page_is_that_of_the_history(tmp_path):
     history.write(history.CSV, page, tmp_path / "figure.png")
     assert page.read_text() == text
     assert (tmp_path / "figure.png").stat().st_size > 5000
-
-
-def test_the_command_adds_lines_to_the_history_after_the_measurement(monkeypatch, tmp_path):
-    written = []
-    monkeypatch.setattr(history, "write", lambda: written.append("page"))
-    monkeypatch.setattr(history, "add_lines", written.extend)
-    monkeypatch.setattr(suite, "query_device", lambda environment: {"platform": "cpu", "limits": {}})
-    workloads = [one | {"needs": {}} for one in MEASURED["workloads"]]
-    monkeypatch.setattr(suite, "measure", lambda *_: {"machine": "cpu x 2", "workloads": workloads})
-    file = tmp_path / "file.json"
-    monkeypatch.setattr(sys, "argv", ["benchmarks", "live", "--history", "1.0", "--json", str(file)])
-    suite.main()
-    assert written == [*history.lines_of(json.loads(file.read_text()), "1.0"), "page"]

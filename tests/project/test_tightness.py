@@ -1,9 +1,7 @@
 """The benchmark of tightness: its search exceeds a wrong bound, and its comparators and intervals are right."""
 
 import itertools
-import json
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +11,7 @@ from scipy import optimize
 from benchmarks import _tightness_experts as experts
 from benchmarks import _tightness_linear_losses as linear_losses
 from benchmarks import tightness
-from benchmarks._tightness_search import Found, _summary, find_worst
+from benchmarks._tightness_search import _summary, find_worst
 from benchmarks._tightness_tables import best_in_ball, squared_regret
 from jaxonline import bounds
 from jaxonline.parameters.signatures import exported_names
@@ -60,21 +58,6 @@ def test_a_bound_is_exceeded_only_in_a_game_of_its_theorem():
     assert tightness.exceeds(ROW | {"low": 1.1})
     assert not tightness.exceeds(ROW | {"low": 1.1, "covered": False})
     assert "not covered" in tightness.line(ROW | {"covered": False})
-
-
-def test_the_command_prints_the_table_and_fails_if_a_bound_is_exceeded(monkeypatch, capsys, tmp_path):
-    def find(case, restarts, seed):
-        low = 1.2 if case.bound == "halving" else 0.3
-        return Found(low, low, low, low, [low] * restarts, np.zeros(case.size))
-
-    monkeypatch.setattr(tightness, "find_worst", find)
-    arguments = ["tightness", "halving", "moss", "--json", str(tmp_path / "a")]
-    monkeypatch.setattr(sys, "argv", arguments)
-    with pytest.raises(SystemExit, match="exceeded: halving"):
-        tightness.main()
-    assert len(capsys.readouterr().out.splitlines()) == 4
-    rows = json.loads((tmp_path / "a").read_text())["rows"]
-    assert [(row["bound"], row["low"]) for row in rows] == [("halving", 1.2), ("moss", 0.3)]
 
 
 def test_the_page_names_the_bounds_without_a_case():

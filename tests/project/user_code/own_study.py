@@ -1,4 +1,4 @@
-"""A study with a learner, a measure and a loss of the user's own, which a type checker accepts in its strict mode."""
+"""A study with a learner and a measure of the user's own, which a type checker accepts in its strict mode."""
 
 import sys
 from typing import Annotated, Any, ClassVar, NamedTuple
@@ -53,15 +53,6 @@ class LargestLoss:
         return carry
 
 
-@jo.struct
-class LogCosh:
-    def __call__(self, y_hat: jax.Array, y: jax.Array) -> jax.Array:
-        return jnp.logaddexp(y_hat - y, y - y_hat) - np.log(2.0)
-
-    def gradient(self, y_hat: jax.Array, y: jax.Array) -> jax.Array:
-        return jnp.tanh(y_hat - y)
-
-
 def compare_steps(context: jo.Context) -> Report:
     game = jo.Game(jo.environments.LinearModel(np.array([0.6, -0.3])), jo.NoisyCopies(jo.noise.gaussian(0.2)))
     estimator = jo.estimators.TwoCopies()
@@ -76,7 +67,6 @@ def compare_steps(context: jo.Context) -> Report:
 def main(folder: str) -> None:
     environment = jo.environments.LinearModel(np.array([0.6, -0.3]), noise_std=0.1)
     game = jo.Game(environment, jo.FullInformation())
-    robust = jo.Game(environment, jo.FullInformation(), loss=LogCosh())
     learner = NLMS(0.5)
     result = jo.simulate(
         game,
@@ -87,7 +77,7 @@ def main(folder: str) -> None:
         measures=[LargestLoss(), jo.OfInfo("error")],
         record_at=[10, 20, 50],
     )
-    single = jo.simulate(robust, learner, n_runs=4, n_rounds=50, runs=range(2), spacing="log")
+    single = jo.simulate(game, learner, n_runs=4, n_rounds=50, runs=range(2), spacing="log")
     print(single.learners, float(result.measures["largest_loss"][0, :, -1].max()))
     print(result.mean("largest_loss").mean[0, -1], result.table()[0]["learner"], result.to_pandas().shape)
     for name, growth in result.growth(10).items():
