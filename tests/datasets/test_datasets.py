@@ -71,17 +71,6 @@ def test_numbers_are_read_to_the_last_bit(tmp_path):
     assert load("a", tmp_path).X[:, 0].tolist() == values.tolist()
 
 
-def test_the_target_is_given_by_column_name_or_number(tmp_path):
-    file = tmp_path / "a.csv"
-    file.write_text("depth,force,label\n1,2,3\n4,5,6\n")
-    for target in ("force", 1, "1", -2):
-        loaded = load(file, target=target)
-        assert (loaded.X.tolist(), loaded.y.tolist()) == ([[1.0, 3.0], [4.0, 6.0]], [2.0, 5.0])
-    for target in ("width", 3):
-        with pytest.raises(ValueError, match=rf"no column {target!r}; its 3 columns are depth, force, label"):
-            load(file, target=target)
-
-
 def test_npz_files_hold_X_and_y(tmp_path):
     X, y = np.arange(6).reshape(3, 2), np.arange(3)[:, None]
     np.savez(tmp_path / "b.npz", X=X, y=y, other=1)
@@ -99,15 +88,6 @@ def test_npz_files_hold_X_and_y(tmp_path):
         np.savez(tmp_path / f"{name}.npz", **arrays)
         with pytest.raises(ValueError, match=f"{name}.npz"):
             load(name, tmp_path)
-
-
-def test_a_header_may_consist_of_numbers(tmp_path):
-    """pandas writes such a header. Three columns of small integers may be data."""
-    file = tmp_path / "a.csv"
-    file.write_text("0,1,2,3\n1.5,2,3,4\n5,6,7,8\n")
-    assert load(file, target="2").y.tolist() == [3.0, 7.0]
-    file.write_text("0,1,2\n1.5,2,3\n")
-    assert load(file).y.tolist() == [2.0, 3.0]
 
 
 def test_dates_and_words_are_left_out(tmp_path):
@@ -136,25 +116,23 @@ def test_missing_cells_are_reported_or_imputed(tmp_path, gap):
     with pytest.raises(ValueError, match=r"row 2, column 'label'"):
         load(file)
     assert load(file, impute="median").y.tolist() == [3.0, 3.0, 0.0, 9.0]
-    with pytest.raises(ValueError, match=r"impute: .*got 'zero'"):
-        load(file, impute="zero")
 
 
 def test_missing_array_entries_are_reported_or_imputed(tmp_path):
-    X, y = np.ones((4, 3)), np.ones(4)
+    X = np.ones((4, 3))
+
+    def arrays(impute=None):
+        np.savez(tmp_path / "a.npz", X=X, y=np.ones(4))
+        return load("a", tmp_path, impute=impute).X.tolist()
+
     X[2, 1] = np.nan
-    np.savez(tmp_path / "a.npz", X=X, y=y)
     with pytest.raises(ValueError, match=r"a.npz: row 3, column '1'"):
-        load("a", tmp_path)
-    assert load("a", tmp_path, impute="mean").X.tolist() == np.ones((4, 3)).tolist()
-    X[:, 1] = np.nan
-    np.savez(tmp_path / "a.npz", X=X, y=y)
-    with pytest.raises(ValueError, match="column '1'"):
-        load("a", tmp_path, impute="mean")
-    X[:, 1] = np.inf
-    np.savez(tmp_path / "a.npz", X=X, y=y)
-    with pytest.raises(ValueError, match=r"row 1, column '1' .*got inf"):
-        load("a", tmp_path, impute="mean")
+        arrays()
+    assert arrays("mean") == np.ones((4, 3)).tolist()
+    for value, message in ((np.nan, "column '1'"), (np.inf, r"row 1, column '1' .*got inf")):
+        X[:, 1] = value
+        with pytest.raises(ValueError, match=message):
+            arrays("mean")
 
 
 @pytest.mark.parametrize(
@@ -217,8 +195,7 @@ def bias_file(folder, T=40):
 def test_bias_correction_equals_the_published_preprocessing(tmp_path):
     """The published code uses `genfromtxt` and an imputer that drops columns without a number (the dates), and then
     takes columns 2 to -2: 20 columns without today's maximum; the last column is the target."""
-    file = bias_file(tmp_path)
-    values = np.genfromtxt(file, skip_header=1, delimiter=",")
+    values = np.genfromtxt(bias_file(tmp_path), skip_header=1, delimiter=",")
     values = values[:, ~np.isnan(values).all(axis=0)]
     values = np.where(np.isnan(values), np.nanmean(values, axis=0), values)
     bias = load("Bias", tmp_path)
