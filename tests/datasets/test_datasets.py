@@ -163,6 +163,9 @@ def test_given_folders_are_searched_before_the_data_folder(tmp_path, monkeypatch
     monkeypatch.setenv("JAXONLINE_DATA", str(tmp_path / "deep"))
     assert load("other", tmp_path).y.tolist() == [6.0, 8.0]
     assert load("mine", tmp_path / "other.csv").y.tolist() == [2.0, 4.0], "JAXONLINE_DATA comes last"
+    (tmp_path / "mine.feather").write_text("")
+    with pytest.raises(ValueError, match=r"must end in .*got '.feather'"):
+        load(tmp_path / "mine.feather")
 
 
 def test_the_original_naval_file_is_found_and_has_the_published_target(tmp_path):
