@@ -1,6 +1,5 @@
 """Citations: of methods in BibTeX, of the package in CITATION.cff, and in the paper for a journal."""
 
-import inspect
 import json
 import re
 import statistics
@@ -26,7 +25,6 @@ KEYS_BY_LETTER = {
     "C": "cesabianchi2010efficient",
     "D": "rokhlin2025random",
 }
-ROOMS = ("learners", "estimators", "kernels", "environments", "bounds", "comparators")
 REQUIRED = {
     "article": {"author", "title", "journal", "volume", "pages", "year"},
     "inproceedings": {"author", "title", "booktitle", "year"},
@@ -49,13 +47,6 @@ def parse_entry(entry: str) -> tuple[str, str, dict[str, str]]:
         assert value.count("{") == value.count("}"), line
         fields[name] = value
     return kind, key, fields
-
-
-def find_method(name: str):
-    """Return the class or function of a method."""
-    name = {"law=l2": "AttributeGradient"}.get(name, name)
-    places = [*(getattr(jo, room) for room in ROOMS), jo.intervals]
-    return next((getattr(place, name) for place in places if hasattr(place, name)), None)
 
 
 def test_entries_have_the_required_fields():
@@ -101,24 +92,6 @@ def test_every_learner_has_a_paper():
         name for name in exported_names(jo.learners) if {"init", "update"} <= set(dir(getattr(jo.learners, name)))
     }
     assert offered - set(METHODS) == {"Combiner", "IndexPolicy"}
-
-
-REMARKS = {"EWA": {"2025"}}  # its docstring mentions a misprint of paper D
-YEAR = r"\b(1[89]\d\d|20[0-2]\d)\b(?=[),:;.]|, \d)"
-
-
-def test_docstrings_name_the_same_papers():
-    """The module has the year or letter of each reference, and its docstring has no other years."""
-    letters = {key: letter for letter, key in KEYS_BY_LETTER.items()}
-    years = {key: parse_entry(entry)[2]["year"] for key, entry in entries().items()}
-    modules = {name: inspect.getmodule(find_method(name)) for name in METHODS if find_method(name)}
-    for name, module in modules.items():
-        text = inspect.getsource(module)
-        for key in METHODS[name]:
-            lettered = key in letters and re.search(rf"\bpapers? ([A-D](,| and) )*{letters[key]}\b", text)
-            assert lettered or years[key] in text, (name, key)
-        cited = {years[key] for other, its in modules.items() if its is module for key in METHODS[other]}
-        assert set(re.findall(YEAR, module.__doc__)) <= cited | REMARKS.get(name, set()), module.__name__
 
 
 @jo.struct
