@@ -319,7 +319,6 @@ def test_a_state_belongs_to_its_learner(tmp_path):
         assert other.round == 0
 
 
-@pytest.mark.filterwarnings("ignore:the loss of the game is:UserWarning")
 def test_identity_depends_on_learner_feedback_and_loss():
     def of(variance):
         feedback = jo.NoisyCopies(jo.noise.gaussian(variance))

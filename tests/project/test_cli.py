@@ -37,7 +37,7 @@ print(sorted(heavy & set(sys.modules)))
     assert run_python(code).splitlines()[-1] == "[]"
 
 
-def test_version_and_help_of_module_and_script():
+def test_version_of_module_and_script():
     done = program("--version")
     assert done.returncode == 0, done.stderr
     jaxonline, jax, python = done.stdout.strip().split(", ")
