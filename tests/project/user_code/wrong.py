@@ -45,4 +45,3 @@ jo.L2Ball("one")  # reportArgumentType
 jo.learners.UCB1(exploration="much")  # reportArgumentType
 jo.Task(3)  # reportArgumentType
 jo.InverseSqrt()  # reportCallIssue
-print(jo.simulat)  # reportAttributeAccessIssue
