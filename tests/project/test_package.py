@@ -249,7 +249,7 @@ def test_a_strict_type_checker_reports_each_wrong_line_once(installed, tmp_path)
     expected = [(number, line.rpartition("  # ")[2]) for number, line in lines if "  # report" in line]
     said = "\n".join(checked(installed, script))
     errors = re.findall(r":(\d+):\d+ - error: .*?\((report\w+)\)", said, re.DOTALL)
-    assert len(expected) == 39
+    assert len(expected) == 35
     assert [(int(line), rule) for line, rule in errors] == expected
 
 
