@@ -6,7 +6,7 @@ import pickle
 import jax
 import numpy as np
 import pytest
-from count_programs import ProgramCounter
+from count_programs import ProgramCounter, n_compiled
 from fresh_python import run_python
 from mechanisms import bits
 from registry import LEARNERS, adversarial, noisy
@@ -75,11 +75,8 @@ def test_the_numbers_are_those_of_play(entry, tmp_path):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("both_precisions", [False, True], indirect=True)
-@pytest.mark.parametrize("order", ["shuffled", "iid"])
-@pytest.mark.parametrize("noise", [noisy, adversarial])
-def test_data_in_any_order(order, noise, both_precisions):
-    """For 300 rounds, in float32 and float64."""
+@pytest.mark.parametrize(("order", "noise"), [("shuffled", noisy), ("iid", adversarial)])
+def test_data_in_any_order(order, noise):
     rng = np.random.default_rng(3)
     rows = jo.environments.DataStream(rng.normal(size=(50, 3)), rng.normal(size=50), order=order)
     learner = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=jo.InverseSqrt(0.3), radius=1.0)
@@ -119,6 +116,38 @@ def test_numbers_of_aer_in_float64_are_those_of_play_but_for_the_last_digit(x64)
         live = jo.Live(entry.learner, game.feedback, outcome=history.y.shape[1:], loss=game.loss, key=KEY)
         records = live.learn(np.asarray(history.x), np.asarray(history.y))
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-13, atol=1e-15), records, history)
+
+
+def test_a_session_compiles_three_programs_and_passes_few_arrays():
+    """In: the learner's number, the key, two arrays of the state, the table. Out: the state, and the packed outcome.
+
+    The compiler may drop an array that goes in.
+    """
+    before = {name: n_compiled(name) for name in ("begin", "play", "moves")}
+    live = jo.Live(gradient(), instance=19)
+    for x in np.eye(19, dtype=np.float32):
+        live.predict(x)
+        live.predict(2.0 * x)
+        live.update(2.0 * x, 1.0)
+    live.learn(np.eye(19), np.ones(19))
+    assert live.moves(np.eye(19)).shape == (19,)
+    assert {name: n_compiled(name) - before[name] for name in before} == {"begin": 1, "play": 1, "moves": 1}
+    game = live._game
+    arguments = (game._numbers, game._key_data, live._states, game._table)
+    assert len(jax.tree.leaves(arguments)) == 5
+    assert len(jax.tree.leaves(type(game._programs).play.lower(game._programs, *arguments).out_info)) == 3
+
+
+def test_a_record_does_not_change_afterwards():
+    live = jo.Live(gradient(), instance=2)
+    live.predict(x := np.array([1.0, 2.0], np.float32))
+    record = live.update(y=1.0)
+    before, state = bits(record), live.state.w
+    x[:] = 7.0
+    live.learn(np.ones((9, 2)), np.ones(9))
+    assert bits(record) == before
+    assert state.tolist() == [0.5, 1.0], "the learner's state is another array in each round"
+    assert [type(record.loss), type(record.y)] == [np.float32] * 2
 
 
 def test_it_is_online_gradient_descent():
@@ -186,24 +215,16 @@ def test_it_keeps_the_precision_it_was_made_in(wide, tmp_path):
     assert other.state.w.dtype == live.state.w.dtype == dtype
 
 
-def goes_on_alike(learner, copied):
-    live = jo.Live(learner, instance=3)
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda live: pickle.loads(pickle.dumps(live))])
+def test_a_copy_continues_with_the_same_numbers(copied):
+    live = jo.Live(gradient(), instance=3)
     live.predict([1.0, 0.0, 2.0])
     other = copied(live)
     other.update([1.0, 0.0, 2.0], -1.0)
     assert (live.round, other.round) == (0, 1)
     live.update([1.0, 0.0, 2.0], -1.0)
     assert bits(live.state) == bits(other.state)
-    assert copied(jo.Live(learner, key=3)).state is None
-
-
-def test_a_copy_continues_with_the_same_numbers():
-    goes_on_alike(gradient(), copy.deepcopy)
-
-
-@pytest.mark.long
-def test_a_pickled_learner_continues_with_the_same_numbers():
-    goes_on_alike(jo.learners.PassiveAggressive(), lambda live: pickle.loads(pickle.dumps(live)))
+    assert copied(jo.Live(gradient(), key=3)).state is None
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -217,59 +238,47 @@ def open_round(learner=None, **options):
 
 
 NAN = [1.0, np.nan, 3.0]
-BAD_CALLS = {
-    "update first": (lambda: jo.Live(gradient()).update(NAN, 1.0), RuntimeError, "predict"),
-    "update twice": (
-        lambda: [each.update(y=1.0) for each in [open_round()] * 2], RuntimeError, "opens round 2"),
-    "another instance": (lambda: open_round().update([1.0, 2.0, 4.0], 1.0), ValueError, "x: must be the instance"),
-    "another shape": (lambda: open_round().predict([1.0, 2.0]), ValueError, r"x: .*got \(2,\)"),
-    "no instance": (lambda: open_round().predict(), TypeError, "x: .*got None"),
-    "a matrix": (lambda: open_round().predict([[1.0, 2.0, 3.0]]), ValueError, "x: must have shape"),
-    "NaN": (lambda: open_round().predict(NAN), ValueError, r"x: .*got nan at \[1\]"),
-    "too large": (lambda: open_round().predict([1e39, 0, 0]), ValueError, "x: must be finite in float32"),
-    "text": (lambda: open_round().predict(["1", "2", "3"]), TypeError, "x: must hold real numbers"),
-    "a dictionary": (lambda: open_round().predict({"a": 1.0}), TypeError, "x: must hold real numbers"),
-    "masked": (
-        lambda: open_round().predict(np.ma.masked_array([1.0, 2.0, 3.0], [0, 0, 1])), TypeError, "x: must not be a"),
-    "NaN outcome": (lambda: open_round().update(y=np.nan), ValueError, "y: must be finite"),
-    "an outcome too many": (lambda: open_round().update(y=[1.0, 2.0]), ValueError, r"y: must have shape \(\)"),
-    "no outcome": (lambda: open_round().update(), TypeError, "one of y, loss and reward .got none"),
-    "both": (lambda: open_round().update(y=1.0, loss=1.0), TypeError, "one of y, loss and reward .got y and loss"),
-    "a loss to look at": (lambda: open_round().update(loss=1.0), TypeError, "got FullInformation"),
-    "no class": (
-        lambda: open_round(jo.learners.Perceptron(), loss=ZeroOne()).update(y=0.0), ValueError, r"y: must be -1 or"),
-    "no rows": (lambda: open_round().learn([], []), ValueError, "y: must have one row a round, at least one"),
-    "rows of other shapes": (
-        lambda: open_round().learn([[1.0, 2.0]], [1.0]), ValueError, r"X: must have one row a round, .* \(3,\) .got"),
-    "rows too many": (
-        lambda: open_round().learn([[1.0, 2.0, 3.0]] * 2, [1.0]), ValueError, "y: must have as many rows as X"),
-    "NaN in rows": (lambda: open_round().learn([NAN], [1.0]), ValueError, "X: must be finite"),
-    "moves of nobody": (lambda: jo.Live(gradient()).moves([[1.0]]), RuntimeError, "instance="),
-    "no learner": (lambda: jo.Live(jo.FullInformation()), TypeError, "learner: must be a learner"),
-    "no feedback": (lambda: jo.Live(gradient(), "full"), TypeError, "feedback: must be a feedback"),
-    "no shape": (lambda: jo.Live(gradient(), instance=2.5), TypeError, "instance: must be an integer"),
-    "no key": (lambda: jo.Live(gradient(), key="a"), TypeError, "key: must be"),
-    "a negative seed": (lambda: jo.Live(gradient(), key=-1), ValueError, "key: .*got -1"),
-    "a seed too large": (lambda: jo.Live(gradient(), key=2**32), ValueError, r"key: must be below 2\^32 .got"),
-    "no loss": (lambda: jo.Live(gradient(), loss="squared"), TypeError, "loss: must be a loss"),
+BAD_CALLS = {  # those of the constructor are among the generated calls
+    "update first": (lambda: jo.Live(gradient()).update(NAN, 1.0), "predict"),
+    "update twice": (lambda: [each.update(y=1.0) for each in [open_round()] * 2], "opens round 2"),
+    "another instance": (lambda: open_round().update([1.0, 2.0, 4.0], 1.0), "x: must be the instance"),
+    "another shape": (lambda: open_round().predict([1.0, 2.0]), r"x: .*got \(2,\)"),
+    "no instance": (lambda: open_round().predict(), "x: .*got None"),
+    "a matrix": (lambda: open_round().predict([[1.0, 2.0, 3.0]]), "x: must have shape"),
+    "NaN": (lambda: open_round().predict(NAN), r"x: .*got nan at \[1\]"),
+    "too large": (lambda: open_round().predict([1e39, 0, 0]), "x: must be finite in float32"),
+    "text": (lambda: open_round().predict(["1", "2", "3"]), "x: must hold real numbers"),
+    "a dictionary": (lambda: open_round().predict({"a": 1.0}), "x: must hold real numbers"),
+    "masked": (lambda: open_round().predict(np.ma.masked_array([1.0, 2.0, 3.0], [0, 0, 1])), "x: must not be a"),
+    "NaN outcome": (lambda: open_round().update(y=np.nan), "y: must be finite"),
+    "an outcome too many": (lambda: open_round().update(y=[1.0, 2.0]), r"y: must have shape \(\)"),
+    "no outcome": (lambda: open_round().update(), "one of y, loss and reward .got none"),
+    "both": (lambda: open_round().update(y=1.0, loss=1.0), "one of y, loss and reward .got y and loss"),
+    "a loss to look at": (lambda: open_round().update(loss=1.0), "got FullInformation"),
+    "no class": (lambda: open_round(jo.learners.Perceptron(), loss=ZeroOne()).update(y=0.0), r"y: must be -1 or"),
+    "no rows": (lambda: open_round().learn([], []), "y: must have one row a round, at least one"),
+    "rows of other shapes": (lambda: open_round().learn([[1.0, 2.0]], [1.0]), r"X: must have one row .* \(3,\) .got"),
+    "rows too many": (lambda: open_round().learn([[1.0, 2.0, 3.0]] * 2, [1.0]), "y: must have as many rows as X"),
+    "NaN in rows": (lambda: open_round().learn([NAN], [1.0]), "X: must be finite"),
+    "moves of nobody": (lambda: jo.Live(gradient()).moves([[1.0]]), "instance="),
+    "a seed too large": (lambda: jo.Live(gradient(), key=2**32), r"key: must be below 2\^32 .got"),
     "too much asked": (
         lambda: jo.Live(jo.GradientLearner(jo.estimators.TwoCopies(), step_size=0.1), instance=3),
-        TypeError, "'copies', which .*got FullInformation"),
-    "matrices": (lambda: jo.Live(gradient(), instance=(2, 2)), ValueError, "instance"),
-    "nothing to save": (lambda: jo.Live(gradient()).save("/nowhere"), RuntimeError, "instance="),
-    "no path": (lambda: jo.Live(gradient()).load(3), TypeError, "path: must be a path"),
+        "'copies', which .*got FullInformation"),
+    "matrices": (lambda: jo.Live(gradient(), instance=(2, 2)), "instance"),
+    "nothing to save": (lambda: jo.Live(gradient()).save("/nowhere"), "instance="),
+    "no path": (lambda: jo.Live(gradient()).load(3), "path: must be a path"),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", some(BAD_CALLS, *(set(BAD_CALLS) - {"no class"})))
+@pytest.mark.parametrize("name", BAD_CALLS)
 def test_a_bad_call_says_what_is_wrong(name):
-    call, error, says = BAD_CALLS[name]
-    with pytest.raises(error, match=says):
+    call, says = BAD_CALLS[name]
+    with pytest.raises((ValueError, TypeError, RuntimeError), match=says):
         call()
 
 
 def test_seeds_are_larger_with_float64():
-    """Of which jax then makes keys of their own."""
     with jax.enable_x64(True):
         keys = [jo.Live(gradient(), key=seed)._key for seed in (0, 2**32, 2**63 - 1)]
         with pytest.raises(ValueError, match=r"key: must be below 2\^63 .got"):
@@ -311,13 +320,14 @@ def test_a_state_belongs_to_its_learner(tmp_path):
 
 
 def test_identity_depends_on_learner_feedback_and_loss():
-    def of(feedback):
+    def of(variance):
+        feedback = jo.NoisyCopies(jo.noise.gaussian(variance))
         return jo.Live(jo.GradientLearner(jo.estimators.TwoCopies(), 0.1), feedback, instance=2)._header()
 
-    copies = [of(jo.NoisyCopies(jo.noise.gaussian(variance))) for variance in (0.1, 0.1, 0.2)]
-    assert copies[0] == copies[1]
-    assert copies[0]["learner"] == copies[2]["learner"]
-    assert copies[0]["feedback"] != copies[2]["feedback"]
+    first, same, other = map(of, (0.1, 0.1, 0.2))
+    assert first == same
+    assert first["learner"] == other["learner"]
+    assert first["feedback"] != other["feedback"]
 
 
 def test_a_state_is_of_a_precision(tmp_path):
@@ -329,26 +339,17 @@ def test_a_state_is_of_a_precision(tmp_path):
         jo.Live(gradient()).load(tmp_path / "state")
 
 
-@pytest.mark.parametrize("damage", ["cut", "longer", "other", "empty", "pickle", "future"])
-def test_a_damaged_file_is_rejected(damage, tmp_path):
-    path = tmp_path / "state"
-    open_round().save(path)
-    content = path.read_bytes()
-    if damage == "future":
-        header, arrays = states.read_sealed(path)
-        states.write_sealed(path, header | {"format": "state of jaxonline.Live, 9"}, arrays)
-    else:
-        damaged = {"cut": content[: len(content) // 2], "longer": content + b"0", "empty": b"", "other": b"something"}
-        path.write_bytes(damaged.get(damage, pickle.dumps([1])))
-    live = jo.Live(gradient())
-    with pytest.raises(ValueError, match=r"state: must be a file that Live\.save wrote"):
-        live.load(path)
-    assert live.state is None
-
-
-def test_every_flipped_byte_is_found(tmp_path):
+def test_a_damaged_file_is_rejected(tmp_path):
     open_round().save(path := tmp_path / "state")
-    content = path.read_bytes()
+    content, live = path.read_bytes(), jo.Live(gradient())
+    header, arrays = states.read_sealed(path)
+    assert {array.dtype.kind for array in arrays.values()} <= set("uif"), "a file holds no objects"
+    states.write_sealed(path, header | {"format": "state of jaxonline.Live, 9"}, arrays)
+    for damaged in (path.read_bytes(), content[: len(content) // 2], content + b"0", b"", pickle.dumps([1])):
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"state: must be a file that Live\.save wrote"):
+            live.load(path)
+    assert live.state is None
     for at in range(len(content)):
         path.write_bytes(content[:at] + bytes([content[at] ^ 1 << at % 8]) + content[at + 1 :])
         with pytest.raises(ValueError, match=r"Live\.save"):
@@ -393,12 +394,6 @@ def test_hashes_depend_on_numbers_in_closures_and_not_on_addresses(tmp_path):
     code += "print(of(jo.GradientLearner(jo.estimators.FullGradient(), 0.1, optimizer=optax.adam(0.1))))"
     hashes = {run_python(code), run_python(code), run_python(code.replace("adam(0.1)", "adam(0.2)"))}
     assert len(hashes) == 2
-
-
-def test_a_file_holds_no_objects(tmp_path):
-    open_round().save(tmp_path / "state")
-    with np.load(tmp_path / "state", allow_pickle=False) as file:
-        assert {array.dtype.kind for array in dict(file).values()} <= set("uif")
 
 
 def rounds_with(live, outcomes):

@@ -1,24 +1,20 @@
 """Estimators of scikit-learn: its own checks, its pipelines and searches, and what they learn."""
 
-import jax
 import numpy as np
 import pandas as pd
 import pytest
 from fresh_python import run_python
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
+from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import jaxonline as jo
 from jaxonline.learners import EXP3, UCB1, VAW, PassiveAggressive
-from jaxonline.live import Live
-from jaxonline.live import estimators as live_estimators
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(21, 3)), RNG.normal(size=21)
@@ -30,16 +26,6 @@ BOTH = [jo.OnlineRegressor(), jo.OnlineClassifier()]
 @parametrize_with_checks(BOTH)
 def test_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
-
-
-@pytest.mark.parametrize("estimator", BOTH, ids=str)
-@pytest.mark.parametrize(
-    "name",
-    ["parameters_default_constructible", "get_params_invariance", "set_params", "no_attributes_set_in_init",
-     "estimators_unfitted", "mixin_order"],
-)  # fmt: skip
-def test_some_checks_of_scikit_learn(name, estimator):
-    getattr(estimator_checks, f"check_{name}")(type(estimator).__name__, clone(estimator))
 
 
 def with_ones(X):
@@ -77,23 +63,21 @@ def test_rows_of_any_kind_have_the_same_predictions(convert):
 BAD_ROWS = {
     "NaN": (np.array([[0.0, np.nan, 1.0]]), [1.0], "NaN"),
     "infinite": (np.array([[0.0, np.inf, 1.0]]), [1.0], "infinity"),
-    "a vector": (np.ones(3), [1.0], "2D array"),
-    "no rows": (np.ones((0, 3)), np.ones(0), "0 sample"),
+    "a vector": (np.ones(3), [1.0], "2D array"), "no rows": (np.ones((0, 3)), np.ones(0), "0 sample"),
     "features": (np.ones((1, 2)), [1.0], "2 features"),
     "lengths": (np.ones((2, 3)), np.ones(1), "inconsistent numbers"),
     "NaN target": (np.ones((1, 3)), np.array([np.nan]), "NaN"),
-}
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("name", BAD_ROWS)
-def test_bad_rows_are_rejected_after_good_ones(name):
-    rows, targets, says = BAD_ROWS[name]
+def test_bad_rows_are_rejected_after_good_ones():
     regressor = jo.OnlineRegressor().fit(X, Y)
-    with pytest.raises(ValueError, match=says):
-        regressor.partial_fit(rows, targets)
-    if name not in ("lengths", "NaN target"):
+    for name, (rows, targets, says) in BAD_ROWS.items():
         with pytest.raises(ValueError, match=says):
-            regressor.predict(rows)
+            regressor.partial_fit(rows, targets)
+        if name not in ("lengths", "NaN target"):
+            with pytest.raises(ValueError, match=says):
+                regressor.predict(rows)
     assert regressor.lives_[0].round == len(X)
 
 
@@ -145,33 +129,19 @@ def test_learners_of_classes_draw_independently_and_scores_are_those_of_the_next
     assert len(np.unique(scores)) == 6, "every class and round has a number of its own"
 
 
-@pytest.mark.long
-def test_one_key_for_all_classes_is_found(monkeypatch):
-    monkeypatch.setattr(live_estimators, "Live", lambda *args, key: Live(*args, key=jax.random.key(0)))
-    classifier = jo.OnlineClassifier(Tosses(), random_state=1).fit(X[:9], CLASSES[:9])
-    assert len(np.unique(classifier.decision_function(X[:1]))) == 1
-
-
 def test_bad_calls():
-    for says, error, call in [
-        ("passes: must be at least 1", ValueError, lambda: jo.OnlineRegressor(passes=0).fit(X, Y)),
-        ("fit_intercept: must be True or", TypeError, lambda: jo.OnlineRegressor(fit_intercept="no").fit(X, Y)),
-        ("learner: must be a learner", TypeError, lambda: jo.OnlineRegressor(3).fit(X, Y)),
-        ("EXP3 cannot play", ValueError, lambda: jo.OnlineRegressor(EXP3(0.3)).fit(X, Y)),
-        ("classes: must be given", ValueError, lambda: jo.OnlineClassifier().partial_fit(X, CLASSES)),
-        ("at least two classes", ValueError, lambda: jo.OnlineClassifier().fit(X, np.ones(21, int))),
-        (
-            "y: must hold labels among",
-            ValueError,
-            lambda: jo.OnlineClassifier().partial_fit(X, CLASSES, classes=["a", "b"]),
-        ),
-        (
-            "classes: must stay",
-            ValueError,
-            lambda: jo.OnlineClassifier().fit(X, CLASSES).partial_fit(X, CLASSES, classes=["a", "b"]),
-        ),
+    two = {"classes": ["a", "b"]}
+    for says, call in [
+        ("passes: must be at least 1", lambda: jo.OnlineRegressor(passes=0).fit(X, Y)),
+        ("fit_intercept: must be True or", lambda: jo.OnlineRegressor(fit_intercept="no").fit(X, Y)),
+        ("learner: must be a learner", lambda: jo.OnlineRegressor(3).fit(X, Y)),
+        ("EXP3 cannot play", lambda: jo.OnlineRegressor(EXP3(0.3)).fit(X, Y)),
+        ("classes: must be given", lambda: jo.OnlineClassifier().partial_fit(X, CLASSES)),
+        ("at least two classes", lambda: jo.OnlineClassifier().fit(X, np.ones(21, int))),
+        ("y: must hold labels among", lambda: jo.OnlineClassifier().partial_fit(X, CLASSES, **two)),
+        ("classes: must stay", lambda: jo.OnlineClassifier().fit(X, CLASSES).partial_fit(X, CLASSES, **two)),
     ]:
-        with pytest.raises(error, match=says):
+        with pytest.raises((ValueError, TypeError), match=says):
             call()
 
 
@@ -201,40 +171,20 @@ def test_a_refit_that_fails_leaves_the_model(model):
     assert np.array_equal(model.predict(X), predicted)
 
 
-def test_searches_can_set_fields_of_the_learner():
-    learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=jo.InverseSqrt(0.5))
-    regressor = jo.OnlineRegressor(learner).set_params(learner__step_size__eta=0.25, learner__radius=2.0, passes=3)
-    assert (regressor.learner.step_size.eta, regressor.learner.radius, regressor.passes) == (0.25, 2.0, 3)
-    with pytest.raises(ValueError, match="did you mean 'step_size'"):
-        regressor.set_params(learner__step=0.1)
-    assert learner.step_size.eta == 0.5
-
-
 @pytest.mark.long
-def test_pipelines_and_searches_take_the_regressor():
-    """On the diabetes data a search finds a regularizer that is not the worst, and the score is that of ridge."""
-    data = load_diabetes()
-    pipeline = make_pipeline(StandardScaler(), jo.OnlineRegressor())
-    grid = {
-        "onlineregressor__learner": [VAW(0.1), VAW(10.0), VAW(1e6)],
-        "onlineregressor__fit_intercept": [True, False],
-    }
-    search = GridSearchCV(pipeline, grid, cv=3).fit(data.data, data.target)
-    assert search.best_params_["onlineregressor__learner"].regularizer < 1e6
+def test_pipelines_and_searches_take_the_estimators():
+    """On the diabetes data a search finds a regularizer that is not the worst, and the score is that of ridge; the
+    accuracy on breast cancer is that of five folds (logistic regression: 0.98)."""
+    data, name = load_diabetes(), "onlineregressor__learner"
+    grid = {name: [VAW(0.1), VAW(10.0), VAW(1e6)], "onlineregressor__fit_intercept": [True, False]}
+    search = GridSearchCV(make_pipeline(StandardScaler(), jo.OnlineRegressor()), grid, cv=3).fit(data.data, data.target)
+    assert search.best_params_[name].regularizer < 1e6
     assert search.best_params_["onlineregressor__fit_intercept"]
     assert search.best_score_ > 0.45
-    assert search.predict(data.data[:3]).shape == (3,)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("load", "at_least"), [(load_digits, 0.88), (load_breast_cancer, 0.94)])
-def test_pipelines_take_the_classifier(load, at_least):
-    """Averages over five folds; logistic regression has 0.97 and 0.98."""
-    data = load()
-    order = np.random.default_rng(0).permutation(len(data.target))
+    X, y = load_breast_cancer(return_X_y=True)
     pipeline = make_pipeline(StandardScaler(), jo.OnlineClassifier(PassiveAggressive("PA-I", 0.01), passes=5))
-    scores = cross_val_score(pipeline, data.data[order], data.target[order], cv=5)
-    assert scores.mean() > at_least
+    order = np.random.default_rng(0).permutation(len(y))
+    assert cross_val_score(pipeline, X[order], y[order], cv=5).mean() > 0.94
 
 
 @pytest.mark.long
@@ -250,14 +200,14 @@ def test_a_learner_that_draws_has_a_seed():
 
 
 @pytest.mark.long
-def test_scikit_learn_comes_with_its_estimators_only():
+def test_scikit_learn_and_gymnasium_come_with_what_needs_them():
     code = """
 import sys
 import jaxonline as jo
 live = jo.Live(jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.1))
 live.predict([1.0])
 live.update(y=1.0)
-heavy = {"sklearn", "pandas", "zarr", "xarray", "matplotlib"}
+heavy = {"sklearn", "pandas", "zarr", "xarray", "matplotlib", "gymnasium"}
 print(sorted(heavy & set(sys.modules)))
 jo.OnlineRegressor
 print(sorted(heavy & set(sys.modules)))
@@ -265,3 +215,4 @@ print(sorted(heavy & set(sys.modules)))
     before, after = run_python(code).splitlines()
     assert before == "[]"
     assert "sklearn" in after
+    assert "gymnasium" not in after

@@ -1,7 +1,5 @@
 """Estimators behind river's own adapter: the predictions of river's linear models, and its evaluation and checks."""
 
-import pickle
-
 import numpy as np
 import pytest
 
@@ -58,16 +56,6 @@ def test_the_classifier_has_the_probabilities_of_the_logistic_regression_of_rive
     assert model.predict_one(EXAMPLES[-1]) == labels[theirs.predict_one(EXAMPLES[-1])]
 
 
-def test_many_classes_are_learned_one_against_the_others():
-    labels = ["abc"[number] for number in np.digitize(SCORES, [-0.8, 0.8])]
-    model = classifier("abc")
-    predictions(model, labels)
-    alone = jo.OnlineClassifier(gradient_learner(Logistic())).fit(ROWS, labels)
-    for row, x in zip(ROWS[:5], EXAMPLES, strict=False):
-        np.testing.assert_allclose(list(model.predict_proba_one(x).values()), alone.predict_proba([row])[0])
-        assert model.predict_one(x) == alone.predict([row])[0]
-
-
 def test_the_evaluation_of_river_accepts_the_models_behind_a_scaler():
     """As in docs/other-libraries.md. The loss is that of river's own logistic regression behind the same scaler."""
     stream = [(x, bool(y > 0)) for x, y in zip(EXAMPLES, SCORES, strict=True)]
@@ -76,13 +64,6 @@ def test_the_evaluation_of_river_accepts_the_models_behind_a_scaler():
         for model in (classifier(), linear_model.LogisticRegression(optim.SGD(0.05), intercept_lr=0.05))
     ]
     assert losses[0] == pytest.approx(losses[1], rel=1e-9)
-
-
-def test_a_pickled_model_goes_on():
-    model = regressor()
-    predictions(model, SCORES.tolist())
-    other = pickle.loads(pickle.dumps(model))
-    assert predictions(other, SCORES.tolist()) == predictions(model, SCORES.tolist())
 
 
 @pytest.mark.long

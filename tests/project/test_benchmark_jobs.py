@@ -1,18 +1,11 @@
 """Jobs of the benchmarks: all contenders compute the same losses; the history of speed."""
 
-import json
-import sys
-
 import numpy as np
 import pytest
 from scipy import stats
 
-from benchmarks import __main__ as suite
 from benchmarks import bandits, full_information, history, many_arms
 from benchmarks._jobs import INCREMENTAL, NARROW, NUMBA, OURS
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The same losses
 
 LEVEL = 1e-4  # false alarms of one comparison of two distributions
 
@@ -63,9 +56,6 @@ def test_contenders_of_a_job_have_the_same_losses(job):
             np.testing.assert_allclose(other, losses[OURS], rtol=1e-6)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The history
-
 MEASURED = {
     "machine": "cpu x 2", "date": "2026-11-27", "workloads": [
         {
@@ -88,12 +78,8 @@ def test_a_line_has_the_ratio_to_numba_and_to_the_best_alternative():
         "ns": "500", "ratio": "1", "low": "0.5", "high": "2", "ns_64": "250", "ratio_64": "2", "low_64": "1",
         "high_64": "4", "best_peer": INCREMENTAL, "ratio_to_best": "0.25",
     }  # fmt: skip
-    assert (second["ratio"], second["ns"], second["best_peer"], second["ratio_to_best"]) == (
-        "",
-        "100000",
-        "river",
-        "0.1",
-    )
+    shown = {key: second[key] for key in ("ratio", "ns", "best_peer", "ratio_to_best")}
+    assert shown == {"ratio": "", "ns": "100000", "best_peer": "river", "ratio_to_best": "0.1"}
 
 
 def test_lines_of_the_same_job_and_release_are_replaced(tmp_path):
@@ -106,40 +92,10 @@ def test_lines_of_the_same_job_and_release_are_replaced(tmp_path):
     ]  # fmt: skip
 
 
-def test_the_page_has_the_newest_line_of_each_job(tmp_path):
-    """The table of a page is replaced, and nothing else; the figure is drawn."""
-    old, new = (history.lines_of(MEASURED, release) for release in ("1.0", "1.1"))
-    path, page, figure = (tmp_path / name for name in ("history.csv", "page.md", "figure.png"))
-    history.add_lines([*old, *(line | {"ns": "7000"} for line in new)], path)
-    page.write_text("before\n\n| job | goal | old |\n| --- | --- | --- |\n| UCB1 | 3 | 4 |\n\nafter\n\n| a | b |\n")
-    history.write(path, page, figure)
-    before, table, after, other = page.read_text().split("\n\n")
-    assert (before, after, other) == ("before", "after", "| a | b |\n")
-    assert table.splitlines()[2:] == [
-        "| UCB1 | 1.5 | 1 (0.5 to 2) | 2 (1 to 4) | 0.25 (numba, incremental) | 7,000 | cpu x 2 |",
-        "| live |  |  |  | 0.1 (river) | 7,000 (example) | cpu x 2 |",
-    ]
-    assert figure.stat().st_size > 5000
-    history.draw([line for line in new if line["job"] == "live"], figure)  # without a ratio to numba
-
-
-def test_the_table_of_the_benchmark_page_is_that_of_the_history():
-    assert history.table(history.read_lines()) in history.PAGE.read_text()
-
-
-def test_the_history_has_only_measurements_of_the_usual_sizes(monkeypatch, capsys, tmp_path):
-    """The command writes its lines after the measurement."""
-    monkeypatch.setattr(sys, "argv", ["benchmarks", "--history", "1.0", "--quick"])
-    with pytest.raises(SystemExit):
-        suite.main()
-    assert "--history: requires the usual sizes" in capsys.readouterr().err
-    written = []
-    monkeypatch.setattr(history, "write", lambda: written.append("page"))
-    monkeypatch.setattr(history, "add_lines", written.extend)
-    monkeypatch.setattr(suite, "query_device", lambda environment: {"platform": "cpu", "limits": {}})
-    workloads = [one | {"needs": {}} for one in MEASURED["workloads"]]
-    monkeypatch.setattr(suite, "measure", lambda *_: {"machine": "cpu x 2", "workloads": workloads})
-    file = tmp_path / "file.json"
-    monkeypatch.setattr(sys, "argv", ["benchmarks", "live", "--history", "1.0", "--json", str(file)])
-    suite.main()
-    assert written == [*history.lines_of(json.loads(file.read_text()), "1.0"), "page"]
+def test_the_table_of_the_benchmark_page_is_that_of_the_history(tmp_path):
+    lines, text, page = history.read_lines(), history.PAGE.read_text(), tmp_path / "page.md"
+    assert history.table(lines) in text
+    page.write_text(text.replace(history.table(lines), "| job | goal | old |\n| --- | --- | --- |\n| UCB1 | 3 | 4 |"))
+    history.write(history.CSV, page, tmp_path / "figure.png")
+    assert page.read_text() == text
+    assert (tmp_path / "figure.png").stat().st_size > 5000

@@ -1,4 +1,4 @@
-"""The program `jaxonline`: imports, versions, pipes, full disks and exit codes."""
+"""The program `jaxonline`: imports, versions, pipes, full disks and exit codes; and where `make` has its caches."""
 
 import os
 import subprocess
@@ -37,22 +37,17 @@ print(sorted(heavy & set(sys.modules)))
     assert run_python(code).splitlines()[-1] == "[]"
 
 
-def test_version_prints_package_and_python_versions():
+def test_version_of_module_and_script():
     done = program("--version")
     assert done.returncode == 0, done.stderr
     jaxonline, jax, python = done.stdout.strip().split(", ")
     assert [each.split()[0] for each in (jaxonline, jax, python)] == ["jaxonline", "jax", "Python"]
     assert python.split()[1] == sys.version.split()[0]
-
-
-def test_the_script_is_the_module():
     script = Path(sys.executable).with_name("jaxonline")
-    done = subprocess.run(
-        [script, "--help"], capture_output=True, text=True, check=True, env=os.environ | {"PYTHONPATH": str(ROOT)}
+    shown = subprocess.run(
+        [script, "--version"], capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)}
     )
-    asked = program("--help", **{key: value for key, value in os.environ.items() if key == "COLUMNS"})
-    assert done.stdout == asked.stdout
-    assert "Exit codes: 0" in done.stdout
+    assert shown.stdout == done.stdout
 
 
 @pytest.mark.long
@@ -100,3 +95,54 @@ def test_exit_codes_tell_invalid_input_from_interruptions_and_bugs(monkeypatch, 
     done = CliRunner().invoke(app, ["run", "bandits"])
     assert done.exit_code == code
     assert done.stderr.startswith(start)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The Makefile
+
+SHOW = """
+show:
+	@echo "$$UV_CACHE_DIR"
+	@echo "$$MPLCONFIGDIR"
+	@echo "$$JAX_COMPILATION_CACHE_DIR"
+"""
+HOMES = ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "UV_CACHE_DIR", "MPLCONFIGDIR")
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A work tree with nothing in it, in a path with a space and a letter beyond ASCII."""
+    folder = tmp_path / "a treé"
+    folder.mkdir()
+    (folder / "Makefile").write_text((ROOT / "Makefile").read_text() + SHOW)
+    return folder
+
+
+def caches(tree, **variables):
+    """Of uv and matplotlib, "" for the one that they take themselves; and of jax. Nothing is made."""
+    inherited = (*HOMES, "MAKEFLAGS", "MAKELEVEL", "MFLAGS")
+    environment = {key: value for key, value in os.environ.items() if key not in inherited}
+    environment |= {key: str(value) for key, value in variables.items()}
+    command = ["make", "--silent", "show"]
+    done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=True)
+    assert [path.name for path in tree.iterdir()] == ["Makefile"]
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("variables", "locked", "inside"),
+    [
+        (["HOME"], [], []), (["HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"], [], []),
+        ([], ["HOME"], ["uv", "matplotlib"]),
+        (["HOME"], ["XDG_CACHE_HOME"], ["uv"]), (["HOME"], ["XDG_CONFIG_HOME"], ["matplotlib"]),
+        (["HOME"], ["UV_CACHE_DIR", "MPLCONFIGDIR"], ["uv", "matplotlib"]),
+    ],
+)  # fmt: skip
+def test_make_uses_caches_in_the_work_tree_if_shared_ones_are_locked(tree, tmp_path, variables, locked, inside):
+    """Also shared ones that are not there yet. A file is a place where not even the superuser can make a folder."""
+    (tmp_path / "locked").write_text("")
+    given = dict.fromkeys(variables, tmp_path / "shared") | dict.fromkeys(locked, tmp_path / "locked" / "new")
+    wanted = [str(tree / ".cache" / name) if name in inside else "" for name in ("uv", "matplotlib")]
+    assert caches(tree, **given) == [*wanted, str(tree / ".jax_cache")]
+    own = {"HOME": tmp_path, "UV_CACHE_DIR": tmp_path / "uv", "MPLCONFIGDIR": tmp_path / "mpl"}
+    assert caches(tree, **own)[:2] == [str(tmp_path / "uv"), str(tmp_path / "mpl")]

@@ -1,95 +1,81 @@
-"""The guides: answers are listed and have code, and the page of errors has the messages that users see."""
+"""Guides that follow the code: messages and warnings in `troubleshooting`, and the tables of `which-learner`."""
 
 import inspect
 import re
+import sys
 
 import numpy as np
 import pytest
 from fresh_python import ROOT
+from pages import text_of
+from registry import LEARNERS
 
 import jaxonline as jo
+from jaxonline import bounds, learners
 from jaxonline.parameters import errors
+from jaxonline.parameters.signatures import exported_names
 
-ANSWERS = ("how-do-i-games", "how-do-i-figures", "how-do-i-runs")
-WITHOUT_CODE = {"Progress", "Shorter compilation"}  # one argument, one variable
+PAGE = text_of("docs/troubleshooting.md")
 ARMS = jo.environments.BernoulliArms([0.2, 0.5])
 GAME = jo.Game(ARMS, jo.Bandit(), loss=jo.losses.ArmLoss())
 
 
-def page(name: str) -> str:
-    return (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
-
-
-def sections(name: str) -> dict[str, str]:
-    """The text of each section of the second level, by heading."""
-    parts = re.split(r"^## (.+)\n", page(name), flags=re.MULTILINE)
-    return dict(zip(parts[1::2], parts[2::2], strict=True))
-
-
-def anchor(heading: str) -> str:
-    """The anchor of a heading, as MyST and GitHub make it."""
-    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-
-
-def test_the_list_of_answers_has_every_answer():
-    links = set(re.findall(r"\((how-do-i-\w+\.md#[\w-]+)\)", page("how-do-i")))
-    assert links == {f"{name}.md#{anchor(heading)}" for name in ANSWERS for heading in sections(name)}
-    assert len(links) >= 30
-
-
-def test_every_answer_has_code():
-    without = {
-        heading
-        for name in ANSWERS
-        for heading, text in sections(name).items()
-        if "```python" not in text and not re.search(r"^    jaxonline ", text, re.MULTILINE)
-    }
-    assert without == WITHOUT_CODE
-
-
 def test_every_warning_has_a_row():
     classes = {name for name, value in vars(errors).items() if inspect.isclass(value) and issubclass(value, Warning)}
-    assert set(re.findall(r"^\| `(\w+Warning)`", page("troubleshooting"), re.MULTILINE)) == classes
+    assert set(re.findall(r"^\| `(\w+Warning)`", PAGE, re.MULTILINE)) == classes
 
 
-class Undeclared(jo.Learner):
+class Undeclared(jo.learners.UCB1):
     """A learner without @jo.struct."""
 
-    def init(self, key, specs):
-        return ()
 
-    def predict(self, key, state, x):
-        return np.int32(0)
-
-    def update(self, key, state, oracle):
-        return (), ()
-
-
-def study(learner, game=GAME):
-    return jo.simulate(game, learner, n_runs=2, n_rounds=2)
-
-
+UNBOUNDED = jo.environments.DataStream(None, np.full((2, 2), 3.0))
+DATA = jo.environments.DataStream(np.eye(2), np.ones(2))
+SIZES = {"n_runs": 2, "n_rounds": 2}
 MESSAGES = {
-    "cannot play this game": lambda: study(jo.GradientLearner(jo.estimators.TwoCopies(), 0.1)),
-    "loss: must return a number for the move": lambda: study(jo.learners.UCB1(), jo.Game(ARMS, jo.Bandit())),
-    "comparator: must be given for the regret": lambda: jo.Result(
-        learners=("a",), runs=np.arange(2), rounds=np.array([1]),
-        measures={"cumulative_loss": np.ones((1, 2, 1)), "queries": np.ones((1, 2, 1))},
-    ).regret,
-    "must be at least 0 and at most 1": lambda: study(
-        jo.learners.UCB1(),
-        jo.Game(jo.environments.DataStream(None, np.full((2, 2), 3.0)), jo.Bandit(), loss=jo.losses.ArmLoss()),
+    "cannot play this game": lambda: jo.simulate(GAME, jo.GradientLearner(jo.estimators.TwoCopies(), 0.1), **SIZES),
+    "loss: must return a number": lambda: jo.simulate(jo.Game(ARMS, jo.Bandit()), jo.learners.UCB1(), **SIZES),
+    "comparator: must be given for the regret": lambda: jo.simulate(GAME, jo.learners.UCB1(), **SIZES).regret,
+    "must be at least 0 and at most 1": lambda: jo.simulate(
+        jo.Game(UNBOUNDED, jo.Bandit(), loss=jo.losses.ArmLoss()), jo.learners.UCB1(), **SIZES
     ),
-    "must have the method mean_outcome for pseudo=True": lambda: jo.Game(
-        jo.environments.DataStream(np.eye(2), np.ones(2)), jo.FullInformation(), pseudo=True
-    ),
-    "must be a number, an array or a struct": lambda: study(Undeclared()),
+    "must have the method mean_outcome for pseudo=True": lambda: jo.Game(DATA, jo.FullInformation(), pseudo=True),
+    "must be a number, an array or a struct": lambda: jo.simulate(GAME, Undeclared(), **SIZES),
     "No jaxonline attribute": lambda: jo.UCB1,  # type: ignore[attr-defined]
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("message", MESSAGES)
 def test_messages_of_the_page_are_those_of_errors(message):
-    assert message in page("troubleshooting")
+    assert message in PAGE
     with pytest.raises((ValueError, TypeError, AttributeError), match=re.escape(message)):
         MESSAGES[message]()
+
+
+@pytest.fixture
+def which_learner(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "site"))
+    import which_learner as module
+
+    yield module
+    del sys.modules["which_learner"]
+
+
+def test_the_tables_are_up_to_date(which_learner):
+    page = which_learner.PAGE.read_text(encoding="utf-8")
+    written = page.partition(which_learner.BEGIN)[2].partition(which_learner.END)[0]
+    assert written == f"\n{which_learner.tables()}", "run python docs/site/which_learner.py"
+
+
+def test_tables_have_every_learner_with_a_feedback_that_it_plays_and_bounds_that_exist(which_learner):
+    tables, played = which_learner.tables(), {}
+    for entry in (make() for make in LEARNERS.values()):
+        played.setdefault(type(entry.learner).__name__, set()).add(type(entry.feedback).__name__)
+    classes = played.keys() & set(exported_names(learners))
+    assert len(classes) > 40
+    assert [name for name in classes - set(which_learner.WRAPPERS) if f"[`{name}" not in tables] == []
+    for group in which_learner.GROUPS:
+        for row in group.rows:
+            owner = row.name.partition(".")[0]
+            assert played.get(owner, set(group.feedbacks)) & {*group.feedbacks, "Repeatedly"}, row.name
+            assert row.bound in ("", *exported_names(bounds))

@@ -2,12 +2,10 @@
 
 import json
 import re
-from datetime import datetime
-from pathlib import Path
 
 import pytest
+from fresh_python import ROOT
 
-ROOT = Path(__file__).parents[2]
 FOLDER, PAPERS = ROOT / "notebooks", ROOT / "benchmarks" / "papers" / "notebooks"
 NOTEBOOKS = sorted(path.name for path in FOLDER.glob("*.ipynb"))
 FIVE_MINUTES = [name for name in NOTEBOOKS if name.startswith("five_minutes_")]
@@ -45,22 +43,6 @@ def test_notebooks_of_papers_import_existing_names():
         exec("".join(line for line in first if re.match(r"from (jaxonline|benchmarks)\b", line)), {})
 
 
-def stored_seconds(notebook: dict) -> float:
-    """The time that the cells took when the outputs were stored."""
-    times = [cell["metadata"]["execution"] for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    ends = [(time["iopub.execute_input"], time["shell.execute_reply"]) for time in times]
-    return sum((datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds() for start, end in ends)
-
-
-@pytest.mark.parametrize("name", FIVE_MINUTES)
-def test_notebooks_of_five_minutes_are_short(name):
-    notebook = json.loads((FOLDER / name).read_text())
-    assert len(notebook["cells"]) <= 12
-    assert (FOLDER / name).stat().st_size < 250_000
-    assert stored_seconds(notebook) < 30
-    assert f"notebooks/{name}" in (ROOT / "docs" / "games.md").read_text()
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("name", [*FIVE_MINUTES, "your_data_your_learner.ipynb"])
 def test_short_notebooks_run_without_warnings(name, tmp_path):
@@ -78,7 +60,6 @@ def test_unexecuted_notebooks_are_detected():
     stderr = {"output_type": "stream", "name": "stderr", "text": ["UserWarning"]}
     path = {"output_type": "stream", "name": "stdout", "text": ["in /home/me/data"]}
     page = {"output_type": "display_data", "data": {"text/html": ["https://github.com/tmp/x"], "image/png": "/tmp/"}}
-    assert complaints({"cells": [cell | {"outputs": [page]}, {"cell_type": "markdown"}]}) == []
-    assert complaints({"cells": [cell | {"execution_count": None}]}) == ["not executed from top to bottom"]
-    assert complaints({"cells": [cell | {"outputs": [stderr]}]}) == ["an error or a warning in cell 1"]
-    assert complaints({"cells": [cell | {"outputs": [path]}]}) == ["a path of the machine in cell 1"]
+    good, unexecuted = cell | {"outputs": [page]}, cell | {"execution_count": None}
+    wrong = [good, unexecuted, cell | {"outputs": [stderr]}, cell | {"outputs": [path]}]
+    assert [len(complaints({"cells": [each, {"cell_type": "markdown"}]})) for each in wrong] == [0, 1, 1, 1]

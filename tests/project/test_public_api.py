@@ -5,17 +5,22 @@ import importlib
 import inspect
 import pkgutil
 import types
+import typing
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 from typer.core import TyperGroup
 from typer.main import get_command
 
 import jaxonline
 from jaxonline import cli
+from jaxonline.estimators.series import SeriesOptions
 from jaxonline.parameters.signatures import exported_names
+from jaxonline.simulation.options import StudyOptions
 from jaxonline.study.files.study_file import StudyKeys
+from jaxonline.verify.bias import UnbiasedOptions
 
 LIST = Path(__file__).with_name("public_api.txt")
 COMMAND = "python tests/project/test_public_api.py"  # writes the list
@@ -114,8 +119,44 @@ def test_a_signature_shows_names_kinds_and_defaults():
     assert signature(function) == "(key, /, draw=sorted, *, shape=(), dtype=float, mesh=..., **options)"
 
 
-def test_dir_returns_only_the_public_names():
-    assert dir(jaxonline) == sorted(jaxonline.__all__)
+def keywords(function) -> dict[str, Any]:
+    """The keyword-only arguments of a function, with their types."""
+    hints = typing.get_type_hints(function)
+    parameters = inspect.signature(function).parameters.values()
+    return {p.name: hints[p.name] for p in parameters if p.kind is p.KEYWORD_ONLY}
+
+
+def test_options_have_the_names_and_types_of_the_keywords():
+    of_context = {"n_runs", "n_rounds", "key", "mesh", "progress", "checkpoint", "cluster"}  # not options of a study
+    for options, function, others in (
+        (StudyOptions, jaxonline.simulate, of_context), (UnbiasedOptions, jaxonline.verify.unbiased, set()),
+    ):  # fmt: skip
+        found, hints = keywords(function), typing.get_type_hints(options)
+        assert others | set(hints) == set(found)
+        assert hints == {name: found[name] for name in hints}
+    assert set(SeriesOptions.__annotations__) == set(keywords(jaxonline.estimators.SeriesEstimator.for_loss))
+
+
+def test_an_unknown_keyword_raises():
+    game, learner = jaxonline.bandit_game([0.2, 0.8]), jaxonline.learners.UCB1()
+    for call, name in (
+        (lambda: jaxonline.benchmark({"a": game}, {"b": learner}, n_runs=2, n_rounds=6, blocks=3), "blocks"),
+        (lambda: jaxonline.Context().simulate(game, learner, n_runs=2, n_rounds=6, blocks=3), "blocks"),
+        (lambda: jaxonline.verify.queries(lambda key: 1, 1.0, sample=3), "sample"),
+        (lambda: jaxonline.static(3, repr=False), "repr"),
+    ):
+        with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'"):
+            call()
+
+
+def test_fields_of_a_struct_may_have_the_options_of_static():
+    @jaxonline.struct
+    class Fields:
+        degree: int = jaxonline.static(default=3)
+        derived: int = jaxonline.static(default=0, init=False)
+
+    assert signature(Fields) == "(degree=3)"
+    assert Fields().derived == 0
 
 
 if __name__ == "__main__":

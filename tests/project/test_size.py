@@ -27,5 +27,5 @@ def test_lines_and_modules_are_counted(tmp_path):
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "a" / "__init__.py").write_text('"""Nothing."""\n')
     (tmp_path / "a" / "b" / "c.py").write_text("x = 1\n\n# a comment\ny = (\n    2\n)\n")
-    (tmp_path / "d.py").write_text('def f():\n    """Text."""\n    return 1\n')
-    assert package_sizes(tmp_path) == {"a": Size(4, 2), "d": Size(2, 1)}
+    (tmp_path / "d.py").write_text('def f():\n    """Text.\n\n    More."""\n    return """1\n\n"""  # counts\n')
+    assert package_sizes(tmp_path) == {"a": Size(4, 2), "d": Size(3, 1)}

@@ -1,6 +1,7 @@
 """What decides the numbers of a study: an edit that changes them is seen, one that does not is none, and what cannot be
 seen is refused. Nothing is played here."""
 
+import functools
 import importlib.util
 import os
 import random
@@ -16,14 +17,14 @@ from fresh_python import run_python
 from registry import LEARNERS
 
 import jaxonline as jo
+from jaxonline._xla.barriers import user_code
+from jaxonline._xla.threads import map_in_threads
 from jaxonline.store import content
 from jaxonline.store import fingerprint as module
 from jaxonline.store.fingerprint import describe_inputs, fingerprint, hash_user_code
 
 HELPERS = """
 FACTOR = 2.0
-UNUSED = 1
-TABLE = {"a": 1.0}
 
 def helper(x):
     return deeper(x) * FACTOR
@@ -33,20 +34,16 @@ def deeper(x):
 """
 
 STUDY = """
-import functools
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
 
 import jaxonline as jo
-import helpers_of_mine
 from helpers_of_mine import helper
 
 SCALE = 0.5
 WEIGHTS = np.array([1.0, 2.0])
-OPTIONS = {"power": 2}
 UNUSED = 1
 
 
@@ -55,8 +52,6 @@ def spread(x):
 
 
 class Base:
-    floor = 0.0
-
     def update(self, key, state, oracle):
         return state * 0.9, None
 
@@ -92,43 +87,7 @@ def curved_jvp(primals, tangents):
     return primals[0], 3.0 * tangents[0]
 
 
-def scaled(factor):
-    def law(key, x, power=1.5):
-        return factor * x**power
-    return law
-
-
-@jax.jit
-def compiled_law(key, x):
-    return x / 7.0
-
-
-class Plain:
-    def __init__(self, factor):
-        self.factor = factor
-
-    def __call__(self, key, x):
-        return self.factor * x + OPTIONS["power"]
-
-
-def by_attribute(key, x):
-    return helpers_of_mine.helper(x)
-
-
-def imports_inside(key, x):
-    from helpers_of_mine import TABLE
-    return x * TABLE["a"]
-
-
-def part(key, x, factor):
-    return x - factor
-
-
-LAWS = [
-    spread, helper, curved, scaled(0.125), compiled_law, Plain(0.375), Plain(0.625).__call__, by_attribute,
-    imports_inside, functools.partial(part, factor=11.0), lambda key, x: x * 13.0, jax.vmap(lambda x: x + 17.0),
-    optax.sgd(0.1875),
-]
+LAWS = [spread, helper, curved, lambda key, x: x * 13.0, optax.sgd(0.1875)]
 learner = Learner(0.1, law=tuple(LAWS))
 """
 
@@ -158,28 +117,18 @@ def about(study) -> dict[str, str]:
     return describe_inputs({"learner": study.learner, "n_rounds": 5})
 
 
-EDITS = {
+EDITS = {  # tests/drills/test_stale_edits.py has other kinds of edits, and does not look at the names
     "an update": ("state * 0.9", "state * 0.8", "the code of Base.update"),
-    "a class attribute": ("floor = 0.0", "floor = 0.1", None),
     "a global": ("SCALE = 0.5", "SCALE = 0.6", "the global SCALE of spread"),
     "a global array": ("[1.0, 2.0]", "[1.0, 2.5]", "the global WEIGHTS of Learner._inner"),
-    "a global dictionary": ('{"power": 2}', '{"power": 3}', "the global OPTIONS of Plain.__call__"),
     "a nested function": ("z @ WEIGHTS", "-z @ WEIGHTS", "the code of Learner._inner"),
     "a property": ("return 0.25", "return 0.26", "the code of Learner.bias"),
-    "a number": ("Learner(0.1", "Learner(0.2", None),
+    "a number": ("Learner(0.1", "Learner(0.2", "learner"),
     "a derivative": ("3.0 * tangents", "4.0 * tangents", "the code of curved_jvp"),
-    "what a function has closed over": ("scaled(0.125)", "scaled(0.126)", None),
-    "a default": ("power=1.5", "power=1.6", None),
-    "a compiled function": ("x / 7.0", "x / 8.0", "the code of compiled_law"),
-    "an attribute": ("Plain(0.375)", "Plain(0.376)", None),
-    "the object of a method": ("Plain(0.625)", "Plain(0.626)", None),
-    "an argument of a partial": ("factor=11.0", "factor=12.0", None),
     "a lambda": ("x * 13.0", "x * 14.0", "the code of <lambda>"),
-    "what is mapped": ("x + 17.0", "x + 18.0", "the code of <lambda>"),
-    "inside optax": ("sgd(0.1875)", "sgd(0.1876)", None),
+    "inside optax": ("sgd(0.1875)", "sgd(0.1876)", "learner"),
     "a function in another file": ("x + 1.0", "x + 2.0", "the code of deeper"),
     "a global in another file": ("FACTOR = 2.0", "FACTOR = 3.0", "the global FACTOR of helper"),
-    "what is imported when called": ('{"a": 1.0}', '{"a": 2.0}', "TABLE of the module helpers_of_mine"),
 }
 
 
@@ -191,23 +140,17 @@ def test_an_edit_changes_the_fingerprint_and_is_named(written, name):
     second = about(written(STUDY.replace(before, after), HELPERS.replace(before, after)))
     changed = {key for key in first | second if first.get(key) != second.get(key)}
     assert fingerprint(first) != fingerprint(second)
-    assert "learner" in changed
-    assert told is None or told in changed
+    assert {"learner", told} <= changed
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("UNUSED = 1", "UNUSED = 2"),
-        ("\n\ndef spread", "\n\n# a remark\n\n\n\ndef unused():\n    return SCALE\n\n\ndef spread"),
-        ("import functools\n", "import functools\nimport math\n"),
-        ("def spread(x):\n", 'def spread(x):\n    """Scale."""\n    # why\n\n'),
-        ("class Base:\n", 'class Base:\n    """A base."""\n\n'),
-    ],
-)
-def test_irrelevant_changes_keep_the_fingerprint(written, before, after):
+def test_irrelevant_changes_keep_the_fingerprint(written):
+    """Comments and docstrings are in tests/drills/test_stale_edits.py."""
     first = about(written())
-    assert about(written(STUDY.replace(before, after))) == first
+    for before, after in (
+        ("UNUSED = 1", "UNUSED = 2"), ("import optax\n", "import math\nimport optax\n"),
+        ("\n\ndef spread", "\n\n# a remark\n\n\n\ndef unused():\n    return SCALE\n\n\ndef spread"),
+    ):  # fmt: skip
+        assert about(written(STUDY.replace(before, after))) == first
     assert about(written(name="under_another_name")) == first
 
 
@@ -221,21 +164,15 @@ def test_another_process_has_the_same_fingerprint(written, tmp_path):
     assert run_python(code, tmp_path).strip() == fingerprint(first)
 
 
-def test_a_changed_global_changes_the_fingerprint(written):
-    study = written()
-    first = about(study)
-    study.SCALE = 0.75
-    assert about(study) != first
-    assert hash_user_code({"learner": study.learner}) != hash_user_code({"learner": written().learner})
-
-
 def test_a_file_edited_after_its_import_does_not_count(written, tmp_path):
-    """The old code runs, and is what counts."""
+    """The old code runs, and is what counts; a global that is changed afterwards counts."""
     study = written()
     old = about(study)
     (tmp_path / "study_of_mine.py").write_text(STUDY.replace("state * 0.9", "state * 0.85"))
     assert about(study) == old
-    assert about(written(STUDY.replace("state * 0.9", "state * 0.85"))) != old
+    study.SCALE = 0.75
+    assert about(study) != old
+    assert hash_user_code({"learner": study.learner}) != hash_user_code({"learner": written().learner})
 
 
 def made(text):
@@ -282,15 +219,13 @@ def test_every_component_of_the_package_can_be_inspected(name):
     assert (hash_user_code({"learner": entry.learner}) != "") == holds_code, "and holds no code of a user"
 
 
-@pytest.mark.parametrize("name", ["jax", "numpy", "optax"])
-def test_versions_of_libraries_change_the_fingerprint(monkeypatch, name):
+def test_versions_of_libraries_and_files_of_this_package_change_the_fingerprint(monkeypatch):
     first, version = describe_inputs({"a": 1}), module.importlib.metadata.version
-    monkeypatch.setattr(module.importlib.metadata, "version", lambda each: "9.9" if each == name else version(each))
-    assert {key for key in first if first[key] != describe_inputs({"a": 1})[key]} == {f"the version of {name}"}
-
-
-def test_files_of_this_package_change_the_fingerprint(monkeypatch):
-    first = describe_inputs({"a": 1})
+    for name in ("jax", "numpy", "optax"):
+        newer = lambda each, name=name: "9.9" if each == name else version(each)  # noqa: E731
+        monkeypatch.setattr(module.importlib.metadata, "version", newer)
+        assert {key for key in first if first[key] != describe_inputs({"a": 1})[key]} == {f"the version of {name}"}
+    monkeypatch.undo()
     module.package_hash.cache_clear()
     read = module.Path.read_bytes
     monkeypatch.setattr(module.Path, "read_bytes", lambda path: read(path) + b"#" * (path.name == "blocks.py"))
@@ -304,45 +239,9 @@ def test_float64_changes_the_fingerprint():
         assert describe_inputs({"a": 1}) != first
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Inputs that cannot be inspected
-
 RNG = np.random.default_rng(0)
 LOCK = threading.Lock()
 FOLDER = Path(__file__).parent
-
-
-def law_that_draws(key, x):
-    return x + RNG.normal()
-
-
-def law_that_draws_from_numpy(key, x):
-    return x + np.random.normal()  # noqa: NPY002
-
-
-def law_that_reads_a_file(key, x):
-    with open("data.txt") as file:
-        return x + float(file.read())
-
-
-def law_that_reads_the_environment(key, x):
-    return x + float(os.environ["SCALE"])
-
-
-def law_that_reads_the_command_line(key, x):
-    return x + float(sys.argv[1])
-
-
-def law_that_reads_a_size(key, x):
-    return x + FOLDER.stat().st_size
-
-
-def law_with_a_global_norm(key, x):
-    return x / optax.global_norm(x)
-
-
-def law_that_computes_a_name(key, x):
-    return x + globals()["SCALE"]
 
 
 class Polynomial:
@@ -362,47 +261,44 @@ class Hidden:
         self.thing = thing
 
 
+def law_that_draws(key, x):
+    return x + RNG.normal()
+
+
 UNINSPECTABLE = {
-    "a generator": (lambda: RNG, "numpy.random._generator.Generator"),
-    "a generator that is global": (lambda: law_that_draws, r"Generator'> \(law, the global RNG of law_that_draws\)"),
-    "a method of the legacy generator": (lambda: np.random.normal, "numpy.random.mtrand.RandomState"),
-    "a draw of the legacy generator": (lambda: law_that_draws_from_numpy, "numpy.random.mtrand.RandomState"),
-    "Python's generator": (lambda: random.Random(0), "random.Random"),
-    "a file": (lambda: Hidden(sys.stderr.buffer), r"law, \.thing"),
-    "a lock": (lambda: Hidden(LOCK), "_thread.lock"),
-    "an iterator": (lambda: (i for i in range(3)), "generator"),
-    "a device": (lambda: Hidden(jax.devices()[0]), "Device"),
-    "memory": (lambda: memoryview(b"abc"), "memoryview"),
-    "a file that a function reads": (
-        lambda: law_that_reads_a_file,
-        "what law_that_reads_a_file reads with open",
-    ),
-    "the environment": (
-        lambda: law_that_reads_the_environment,
-        "what law_that_reads_the_environment reads with os",
-    ),
-    "the command line": (
-        lambda: law_that_reads_the_command_line,
-        "what law_that_reads_the_command_line reads with sys",
-    ),
-    "a size": (lambda: law_that_reads_a_size, "what law_that_reads_a_size reads with FOLDER"),
-    "a computed name": (lambda: law_that_computes_a_name, "what law_that_computes_a_name reads with globals"),
-}
+    "a generator": (RNG, "numpy.random._generator.Generator"),
+    "a generator that is global": (law_that_draws, r"Generator'> \(law, the global RNG of law_that_draws\)"),
+    "a method of the legacy generator": (np.random.normal, "numpy.random.mtrand.RandomState"),
+    "a draw of the legacy generator": (lambda key, x: x + np.random.normal(), "numpy.random.mtrand.RandomState"),  # noqa: NPY002
+    "Python's generator": (random.Random(0), "random.Random"),
+    "a file": (Hidden(sys.stderr.buffer), r"law, \.thing"),
+    "a lock": (Hidden(LOCK), "_thread.lock"),
+    "an iterator": ((i for i in range(3)), "generator"),
+    "a device": (Hidden(jax.devices()[0]), "Device"),
+    "memory": (memoryview(b"abc"), "memoryview"),
+    "a file of a function": (lambda key, x: x + float(open("data.txt").read()), "what <lambda> reads with open"),  # noqa: SIM115
+    "the environment": (lambda key, x: x + float(os.environ["SCALE"]), "what <lambda> reads with os"),
+    "the command line": (lambda key, x: x + float(sys.argv[1]), "what <lambda> reads with sys"),
+    "a size": (lambda key, x: x + FOLDER.stat().st_size, "what <lambda> reads with FOLDER"),
+    "a computed name": (lambda key, x: x + globals()["SCALE"], "what <lambda> reads with globals"),
+}  # fmt: skip
 
 
-def test_a_name_that_begins_like_a_reader_is_accepted():
-    describe_inputs({"law": law_with_a_global_norm, "polynomial": Polynomial()})  # as glob.glob, eval and open
+def test_names_that_look_like_readers_or_draws_are_accepted():
+    """As glob.glob, eval and open; and the names np, random and normal in one function."""
+    norm, draw = lambda x: x / optax.global_norm(x), lambda key: np.float32(2.0) * jax.random.normal(key)
+    describe_inputs({"law": norm, "polynomial": Polynomial(), "draw": draw})
 
 
 @pytest.mark.parametrize("name", UNINSPECTABLE)
 def test_inputs_that_cannot_be_inspected_raise_an_error_with_the_remedy(name):
-    make, message = UNINSPECTABLE[name]
+    law, message = UNINSPECTABLE[name]
     with pytest.raises(TypeError, match=message) as error:
-        describe_inputs({"law": make()})
+        describe_inputs({"law": law})
     assert str(error.value).startswith("checkpoint: ")
     assert "jo.Checkpoint(folder, version='1')" in str(error.value)
     assert "\n" not in str(error.value)
-    assert describe_inputs({"law": make()}, version="1") == describe_inputs({"law": make()}, version="1")
+    assert describe_inputs({"law": law}, version="1") == describe_inputs({"law": law}, version="1")
 
 
 def test_a_version_replaces_the_code_but_not_the_numbers(written):
@@ -410,7 +306,7 @@ def test_a_version_replaces_the_code_but_not_the_numbers(written):
     second = written(STUDY.replace("state * 0.9", "state * 0.8").replace("SCALE = 0.5", "SCALE = 0.6"))
     assert describe_inputs({"a": first.learner}, "1") == describe_inputs({"a": second.learner}, "1")
     assert describe_inputs({"a": first.learner}, "1") != describe_inputs({"a": first.learner}, "2")
-    for before, after in [("Learner(0.1", "Learner(0.2"), ("(0.125)", "(0.126)"), ("sgd(0.1875", "sgd(0.2")]:
+    for before, after in [("Learner(0.1", "Learner(0.2"), ("sgd(0.1875", "sgd(0.2")]:
         assert describe_inputs({"a": first.learner}, "1") != describe_inputs(
             {"a": written(STUDY.replace(before, after)).learner}, "1"
         )
@@ -429,10 +325,42 @@ def test_a_version_replaces_versions_of_libraries(monkeypatch):
     assert describe_inputs(items, "1") == vouched
 
 
-def law_that_draws_from_jax(key, x):
-    return np.float32(2.0) * jax.random.normal(key, x.shape)
+FACTORS = {"a": 2.0}
 
 
-def test_a_draw_of_jax_is_no_draw_of_numpy():
-    """The names np, random and normal are in one function."""
-    describe_inputs({"law": law_that_draws_from_jax})
+@functools.lru_cache
+def cached_factor():
+    return FACTORS["a"]
+
+
+class CachedLaw:
+    @functools.cached_property
+    def factor(self):
+        return cached_factor()
+
+
+@pytest.mark.parametrize("version", [None, "1"])
+def test_a_checkpoint_clears_the_caches_of_the_user(monkeypatch, tmp_path, version):
+    law, checkpoint = CachedLaw(), jo.Checkpoint(tmp_path, version=version)
+    before = checkpoint.refresh_code({"law": law})
+    assert law.factor == 2.0
+    monkeypatch.setitem(FACTORS, "a", 3.0)
+    assert law.factor == 2.0, "from the caches"
+    assert checkpoint.refresh_code({"law": law}) != before
+    assert law.factor == 3.0
+    cached_factor.cache_clear()
+
+
+def test_jax_traces_again_for_other_code_of_the_user():
+    """Also a function inside of another, and in a thread; a trace of the same code is reused."""
+    factor, x = [2.0], np.float32(1.0)
+    inner = jax.jit(lambda x: factor[0] * x)
+    outer = jax.jit(lambda x: inner(x))
+    with user_code("first"):
+        values = [float(outer(x))]
+    factor[0] = 3.0
+    with user_code("second"):
+        values += map_in_threads(lambda x: float(outer(x)), [x, x], 2)
+    with user_code("first"):
+        values.append(float(outer(x)))
+    assert values == [2.0, 3.0, 3.0, 2.0]

@@ -18,8 +18,8 @@ from opened_store import BEST, BLOCKS, LAYOUT, OUTPUTS, A, B, made, opened, same
 from rights import ordinary_rights
 
 import jaxonline as jo
-from jaxonline.store.checkpoints import Store, open_document, seal_document
-from jaxonline.store.files import remove_abandoned, set_aside, write_atomically
+from jaxonline.store.checkpoints import Store
+from jaxonline.store.files import remove_abandoned, write_atomically
 
 GAME = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
 LEARNER = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5)
@@ -98,16 +98,6 @@ def test_states_are_replaced_and_removed(tmp_path):
         assert (store.load_state(A, 1), stores.in_progress(tmp_path)) == (None, [])
 
 
-def test_documents_are_sealed():
-    document = {"b": "é", "a": [1.5, None, np.arange(2), np.float64(2.0)], "sha": "0" * 64}
-    content = seal_document(document)
-    assert open_document(content) == {"b": "é", "a": [1.5, None, [0, 1], 2.0], "sha": "0" * 64}
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Two processes, and no place
-
-
 def test_a_locked_folder_raises_an_error(folder):
     with opened(folder) as store:
         with pytest.raises(BlockingIOError, match=r"another process") as error:
@@ -149,22 +139,21 @@ def test_a_process_that_is_killed_leaves_no_lock(tmp_path):
         assert set(stores.tree(folder)) == {"study.json", "lock"}, "what was unfinished is gone"
 
 
-def test_temporary_names_are_unique(tmp_path, monkeypatch):
-    """Two that write one file at the same time do not write into each other."""
-    seen, replace = [], os.replace
-    monkeypatch.setattr(os, "replace", lambda beside, path: seen.append(beside) or replace(beside, path))
-    for _ in range(2):
-        write_atomically(tmp_path / "a", b"content")
-    assert len(set(seen)) == 2
+def test_a_file_is_written_beside_synced_and_renamed(tmp_path, monkeypatch):
+    """The file, then its name: the order of fsync and rename. Two writers do not write into one file beside."""
+    seen, names, fsync, replace = [], [], os.fsync, os.replace
 
+    def rename(beside, path):
+        seen.append("rename")
+        names.append(beside)
+        replace(beside, path)
 
-def test_a_file_is_synced_before_it_is_renamed(tmp_path, monkeypatch):
-    """The file, then its name: the order of fsync and rename."""
-    seen, fsync, replace = [], os.fsync, os.replace
     monkeypatch.setattr(os, "fsync", lambda handle: seen.append(os.fstat(handle).st_mode & 0o170000) or fsync(handle))
-    monkeypatch.setattr(os, "replace", lambda *paths: seen.append("rename") or replace(*paths))
-    write_atomically(tmp_path / "new" / "a", b"content")
-    assert seen == [0o100000, "rename", 0o040000]
+    monkeypatch.setattr(os, "replace", rename)
+    for _ in range(2):
+        write_atomically(tmp_path / "new" / "a", b"content")
+    assert seen == [0o100000, "rename", 0o040000] * 2
+    assert names[0] != names[1]
 
 
 def test_abandoned_files_are_removed_after_an_hour(tmp_path):
@@ -174,12 +163,6 @@ def test_abandoned_files_are_removed_after_an_hour(tmp_path):
     os.utime(tmp_path / names[0], (0, 0))
     remove_abandoned(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {names[1], ".a.unfinished", "a"}
-
-
-def test_a_damaged_file_is_renamed(tmp_path):
-    (tmp_path / "x").write_text("1")
-    assert set_aside(tmp_path / "x") == tmp_path / "x.damaged"
-    assert [path.name for path in tmp_path.iterdir()] == ["x.damaged"]
 
 
 @pytest.fixture
@@ -237,38 +220,25 @@ def test_a_full_disk_is_an_error_that_names_the_file(folder):
         same(store.read_block(B, 0), large)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The argument
-
-
 @pytest.mark.parametrize(
-    ("arguments", "error", "message"),
+    ("arguments", "message"),
     [
-        ((3,), TypeError, "folder: .*got 3"),
-        ((True,), TypeError, "folder: .*got True"),
-        (("",), ValueError, "folder: .*got ''"),
-        (("kept", 1), TypeError, "version: .*got 1"),
-        (("kept", ""), ValueError, "version: must not be empty"),
-        (("kept", "1", -1.0), ValueError, "every: .*got -1"),
-        (("kept", "1", "often"), TypeError, "every: .*got 'often'"),
+        (("",), "folder: .*got ''"),
+        (("kept", ""), "version: must not be empty"),
+        (("kept", "1", -1.0), "every: .*got -1"),
     ],
 )
-def test_invalid_checkpoints_raise_errors(arguments, error, message):
-    with pytest.raises(error, match=message):
+def test_invalid_checkpoints_raise_errors(arguments, message):
+    with pytest.raises(ValueError, match=message):
         jo.Checkpoint(*arguments)
 
 
-@pytest.mark.parametrize("kind", [str, Path])
-@pytest.mark.parametrize("url", ["s3://bucket/kept", "file:///kept", "memory://kept"])
-def test_a_url_raises_an_error_that_names_the_argument(url, kind):
+@pytest.mark.parametrize("where", ["s3://bucket/kept", Path("s3://bucket/kept"), "file:///kept", "memory://kept"])
+def test_a_url_raises_an_error_that_names_the_argument(where):
     """`pathlib` makes one slash of two, and there would be a folder `s3:`."""
-    where = kind(url)
-    with pytest.raises(ValueError, match=f"folder: .*got '{where}'"):
-        jo.Checkpoint(where)
-    with pytest.raises(ValueError, match=f"checkpoint: .*got '{where}'"):
-        jo.Checkpoint.of(where)
-    with pytest.raises(ValueError, match=f"path: .*got '{where}'"):
-        jo.load_result(where)
+    for name, call in (("folder", jo.Checkpoint), ("checkpoint", jo.Checkpoint.of), ("path", jo.load_result)):
+        with pytest.raises(ValueError, match=f"{name}: .*got '{where}'"):
+            call(where)
 
 
 def test_a_part_of_a_checkpoint_is_a_folder_inside():

@@ -11,7 +11,7 @@ from made_results import NASTY, Tags
 from scipy import stats
 
 import jaxonline as jo
-from benchmarks.suites import ETAS, SETS, NoisyRegression, TextbookBandits, real_set
+from benchmarks.suites import ETAS, NoisyRegression, TextbookBandits, real_set
 from jaxonline.results import Standings
 from jaxonline.study import Context
 from jaxonline.study.benchmarking import match_learners
@@ -39,10 +39,6 @@ def standings(**options):
     return Standings(
         {game: made(each, seed=i) for i, (game, each) in enumerate(zip(GAMES, shifts, strict=True))}, **options
     )
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Ranks and which learners differ
 
 
 def rejected(p_values, alpha):
@@ -98,37 +94,19 @@ def test_ranks_handle_ties_failures_and_gaps():
     assert table.learners == ("a", "b", "c", "d")
     # b failed in every run of the second game and is last there
     wanted = [[2.5, 1, np.nan], [1, 4, 1], [2.5, 2, np.nan], [4, 3, 2]]
-    wanted[0][1] = 1
     np.testing.assert_array_equal(table.ranks, wanted)
     np.testing.assert_allclose(table.mean_rank, [1.75, 2.0, 2.25, 3.0])
-    text = repr(table)
-    assert re.search(r"^a +1.75 +2.5 b +1 a\* +–$", text, re.MULTILINE)
-    assert re.search(r"^b +2.00 +1 a +4\* +1 a$", text, re.MULTILINE)
-    assert "a does not play short: it has other moves." in text.replace("\n", " ")
-    assert "b in failed: 30 of 30 runs" in text.replace("\n", " ")
+    text = " ".join(repr(table).split())
+    assert "a does not play short: it has other moves." in text
+    assert "b in failed: 30 of 30 runs" in text
     with pytest.raises(ValueError, match=r"learners: .*got 'a'"):
         table.differ("short", "a", "b")
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Output
-
-
-def many(n_games, names=None):
-    return Standings({f"game {i} of them": made([10.0, 20.0, 30.0], seed=i, names=names) for i in range(n_games)})
-
-
-@pytest.mark.parametrize("n_games", [1, 6, 20])
-def test_standings_print_every_game(n_games):
-    text = repr(many(n_games, names=("a" * 40, "b", "η = 0.1")))
-    assert sum(len(re.findall(rf"\b{rank} {letter}\b", text)) for rank, letter in ("1a", "2b", "3c")) == 3 * n_games
-
-
-def test_formats_have_every_cell(tmp_path):
+def test_formats_have_every_cell():
     table = standings()
     frame = table.to_pandas()
     assert len(frame) == 9
-    assert set(frame.columns) >= {"game", "learner", "rank", "letters", "mean", "low", "high", "runs", "failed"}
     first = frame[(frame.game == "first") & (frame.learner == "c")].iloc[0]
     assert (first["rank"], first.letters) == (1.0, "a")
     assert first["mean"] == table.results["first"].cumulative_loss[2].mean()
@@ -146,10 +124,6 @@ def test_names_are_escaped_in_html_and_on_a_terminal():
     Tags(page)
     assert "<script>alert" not in page
     assert "\x1b" not in repr(table)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Benchmarks
 
 
 def arms(*means):
@@ -191,8 +165,6 @@ def test_betting_tests_have_the_given_limits(played):
     for game in BANDITS:
         np.testing.assert_array_equal(betting.p_values[game], wanted.p_values[game])
         np.testing.assert_array_equal(betting.estimates[game].high, wanted.estimates[game].high)
-    assert "paired betting tests" in betting.caption
-    assert "any number of runs" in betting.caption
 
 
 def test_an_interrupted_benchmark_resumes(played, tmp_path):
@@ -218,8 +190,6 @@ def test_an_interrupted_benchmark_resumes(played, tmp_path):
 
 
 REGRESSION = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
-
-
 DESCENT = jo.GradientLearner(jo.estimators.FullGradient(), 0.1)
 MIXED = {"easy": BANDITS["easy"], "regression": REGRESSION}
 
@@ -229,10 +199,7 @@ def test_a_learner_that_does_not_fit_raises_an_error_or_leaves_a_gap():
     with pytest.raises((TypeError, ValueError), match=r"'sgd' .*'easy'.*gaps=True"):
         jo.benchmark(MIXED, learners, **SIZES)
     matches, gaps = match_learners(MIXED, learners, 40, gaps=True)
-    assert {game: list(those) for game, (_, those) in matches.items()} == {
-        "easy": ["UCB1"],
-        "regression": ["sgd"],
-    }
+    assert {game: list(those) for game, (_, those) in matches.items()} == {"easy": ["UCB1"], "regression": ["sgd"]}
     assert set(gaps) == {("easy", "sgd[0.1]"), ("regression", "UCB1")}
     assert "FullInformation" in gaps["regression", "UCB1"]
 
@@ -248,20 +215,14 @@ def test_gaps_are_nan_ranks_with_a_reason():
 @pytest.mark.parametrize(
     ("games", "learners", "options", "words"),
     [
-        ({}, LEARNERS, {}, "games: .*got none"),
-        (BANDITS, {}, {}, "learners: .*got none"),
-        ([BANDITS], LEARNERS, {}, "games: must be a dictionary of games by name"),
+        ({}, LEARNERS, {}, "games: .*got none"), (BANDITS, {}, {}, "learners: .*got none"),
         ({"a": 3}, LEARNERS, {}, r"games\['a'\]: .*got 3"),
+        ({"..": BANDITS["easy"]}, LEARNERS, {}, "games: .*got '..'"),
         ({"a b": REGRESSION, "a-b": REGRESSION}, LEARNERS, {}, "games.*got 'a-b'"),
         ({"../a": BANDITS["easy"]}, LEARNERS, {}, "games: .*got '../a'"),
-        ({"..": BANDITS["easy"]}, LEARNERS, {}, "games: .*got '..'"),
-        (BANDITS, LEARNERS, {"key": -1}, "key: .*got -1"),
-        (BANDITS, LEARNERS, {"level": 2.0}, "level: .*got 2"),
-        (BANDITS, LEARNERS, {"gaps": 1}, "gaps: .*got 1"),
         (BANDITS, {"three": 3}, {}, "learners: 'three' .*'easy'.*got 3"),
         ({"r": REGRESSION}, LEARNERS, {"gaps": True}, "games: .*got none for 'r'"),
-        (BANDITS, {**LEARNERS, "sgd": DESCENT}, {"gaps": True},
-         "learners: .*got 'sgd'"),
+        (BANDITS, {**LEARNERS, "sgd": DESCENT}, {"gaps": True}, "learners: .*got 'sgd'"),
     ],
 )  # fmt: skip
 def test_invalid_arguments_raise_errors_with_their_names(games, learners, options, words):
@@ -270,31 +231,17 @@ def test_invalid_arguments_raise_errors_with_their_names(games, learners, option
 
 
 def test_invalid_standings_raise_errors():
-    result = made([1.0, 2.0])
     with pytest.raises(ValueError, match=r"results: .*got none"):
         Standings({})
-    with pytest.raises(TypeError, match=r"results: .*got 3"):
-        Standings(3)
     with pytest.raises(ValueError, match=r"quantity: .*got 'pulls'"):
-        Standings({"a": result}, quantity="pulls")
-    with pytest.raises(ValueError, match=r"n_rounds: .*got 0"):
-        jo.Task(REGRESSION, n_rounds=0)
-    with pytest.raises(TypeError, match=r"game: .*got 3"):
-        jo.Task(3)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The suites
+        Standings({"a": made([1.0, 2.0])}, quantity="pulls")
 
 
 def test_textbook_bandits_have_one_best_arm_and_the_printed_numbers_of_arms():
-    suite = TextbookBandits()
-    games, learners, _ = suite.entries()
-    sizes = [task.game.specs[1].shape[0] for task in games.values()]
-    assert sizes == [2, 2, 2, 10, 10, 10, 10, 10, 10]
-    for task in games.values():
-        means = np.sort(task.game.environment.means)
-        assert means[0] < means[1]
+    games, learners, _ = TextbookBandits().entries()
+    means = [np.sort(task.game.environment.means) for task in games.values()]
+    assert [len(each) for each in means] == [2, 2, 2, 10, 10, 10, 10, 10, 10]
+    assert all(each[0] < each[1] for each in means)
     assert len(learners) == 8
 
 
@@ -306,35 +253,26 @@ def test_the_report_of_textbook_bandits_is_saved_with_its_results(tmp_path):
     assert len(frame) == 16
     assert frame["Auer 1", "Thompson sampling"]["mean"] < frame["Auer 1", "EXP3"]["mean"]
     names = {path.name for path in report.save(tmp_path / "out")}
-    assert names == {
-        "ranks.csv", "means.csv", "numbers.json", "figure.png", "Auer-1.npz", "Auer-3.npz", "report.html",
-        "across_games.csv", "improvements.csv",
-    }  # fmt: skip
+    assert {"ranks.csv", "means.csv", "Auer-1.npz", "Auer-3.npz", "across_games.csv", "improvements.csv"} < names
     assert {path.name for path in (tmp_path / "store").iterdir()} == {"Auer-1", "Auer-3"}
 
 
 def test_unavailable_sets_are_left_out_unless_they_are_requested(monkeypatch):
-    module = "benchmarks.suites"
-
     def unreachable(name, *rest):
         if name in ("diabetes", "breast cancer"):
             return real_set(name)
         raise OSError(f"{name} cannot be fetched (from far away)")
 
-    monkeypatch.setattr(f"{module}.real_set", unreachable)
-    study = NoisyRegression
-    games, learners, sentences = study(runs=4, rounds=20).entries()
-    assert list(games) == ["diabetes", "breast cancer"]
+    monkeypatch.setattr("benchmarks.suites.real_set", unreachable)
+    games, learners, sentences = NoisyRegression(runs=4, rounds=20).entries()
+    assert (list(games), len(sentences), len(learners)) == (["diabetes", "breast cancer"], 1 + 6, 5)
     assert "2 of 8 sets" in sentences[0]
     assert "Airfoil" in sentences[1]
-    assert len(sentences) == 1 + 6
-    assert len(SETS) == 8
-    assert len(learners) == 5
     X = np.asarray(games["breast cancer"].game.environment.X)
     assert X.shape == (569, 30)
     np.testing.assert_allclose(np.linalg.norm(X, axis=1).max(), 1.0, rtol=1e-6)
     with pytest.raises(OSError, match=r"sets: Airfoil"):
-        study(sets=["diabetes", "Airfoil"]).entries()
+        NoisyRegression(sets=["diabetes", "Airfoil"]).entries()
 
 
 def test_sets_of_openml_are_found_in_a_folder_or_fetched_by_name(tmp_path, monkeypatch):
@@ -360,30 +298,19 @@ def test_sets_of_openml_are_found_in_a_folder_or_fetched_by_name(tmp_path, monke
 @pytest.mark.long
 def test_each_learner_has_the_step_of_tune_in_each_set(tmp_path):
     """The steps are in the sentences of the report, unless eta is given."""
-    study = NoisyRegression
-    sizes = {"runs": 8, "rounds": 200, "sets": ["diabetes", "breast cancer"], "only": ["two noisy copies"]}
-    suite = study(**sizes)
-    report = suite.run(Context(seed=2, checkpoint=tmp_path))
-    lines = [sentence for sentence in report.sentences if sentence.startswith("two noisy copies: ")]
-    for name, task in suite.entries().games.items():
-
-        def make(eta):
-            return jo.GradientLearner(jo.estimators.TwoCopies(), jo.InverseSqrt(eta), 1.5)
-
-        with warnings.catch_warnings(action="ignore"):
-            tuned = jo.tune(task.game, make, {"eta": ETAS}, n_runs=8, n_rounds=200, key=2)
-        assert re.search(rf"[:;] {tuned.choice['eta']:g}(, the (smallest|largest))? in {name}[;.]", lines[0])
-        alone = jo.simulate(
-            task.game, {"two noisy copies": tuned.learner}, n_runs=8, n_rounds=200, key=2, comparator=task.comparator
-        )
-        np.testing.assert_array_equal(alone.regret, report.results[name].regret)
-    assert len(lines) == 1
-    assert {path.name for path in tmp_path.iterdir()} == {
-        "diabetes", "breast-cancer", "steps-of-two-noisy-copies-in-diabetes",
-        "steps-of-two-noisy-copies-in-breast-cancer",
-    }  # fmt: skip
-    sentences = study(**sizes, eta=0.5).run(Context(seed=2)).sentences
-    assert not [sentence for sentence in sentences if "eta" in sentence]
+    name, sizes = "two noisy copies", {"n_runs": 8, "n_rounds": 200, "key": 2}
+    options = {"runs": 8, "rounds": 200, "sets": ["diabetes"], "only": [name]}
+    suite = NoisyRegression(**options)
+    report, task = suite.run(Context(seed=2, checkpoint=tmp_path)), suite.entries().games["diabetes"]
+    make = lambda eta: jo.GradientLearner(jo.estimators.TwoCopies(), jo.InverseSqrt(eta), 1.5)  # noqa: E731
+    with warnings.catch_warnings(action="ignore"):
+        tuned = jo.tune(task.game, make, {"eta": ETAS}, **sizes)
+    (line,) = [sentence for sentence in report.sentences if sentence.startswith(f"{name}: ")]
+    assert re.search(rf"[:;] {tuned.choice['eta']:g}(, the (smallest|largest))? in diabetes[;.]", line)
+    alone = jo.simulate(task.game, {name: tuned.learner}, comparator=task.comparator, **sizes)
+    np.testing.assert_array_equal(alone.regret, report.results["diabetes"].regret)
+    assert {path.name for path in tmp_path.iterdir()} == {"diabetes", "steps-of-two-noisy-copies-in-diabetes"}
+    assert not [line for line in NoisyRegression(**options, eta=0.5).run(Context(seed=2)).sentences if "eta" in line]
 
 
 @pytest.mark.long

@@ -18,12 +18,9 @@ def test_parts_report_fractions_and_have_own_checkpoints(tmp_path):
             inner("a")
             deep = inner("b")
     assert seen == [
-        (0.25, 2, "noise 0.1, long: inside"),
-        (1, 2, "noise 0.1, long"),
-        (1.5, 2, "second: a"),
-        (2.0, 2, "second: b"),
+        (0.25, 2, "noise 0.1, long: inside"), (1, 2, "noise 0.1, long"), (1.5, 2, "second: a"), (2.0, 2, "second: b"),
         (2, 2, "second"),
-    ]
+    ]  # fmt: skip
     assert first.checkpoint == tmp_path / "noise-0.1,-long"
     assert deep.checkpoint == tmp_path / "second" / "b"
     assert Context().parts(1).__enter__()("a").checkpoint is None
@@ -33,50 +30,15 @@ def test_parts_report_fractions_and_have_own_checkpoints(tmp_path):
 
 def test_parts_have_distinct_folders_directly_in_the_checkpoint(tmp_path):
     names = [
-        "a b",
-        "a-b",
-        "a%2Db",
-        "a  b",
-        "x/../../../../escaped",
-        "..",
-        ".",
-        "a/b",
-        "/a",
-        ".a",
-        "a\\b",
-        "C:a",
-        "é",
+        "a b", "a-b", "a%2Db", "a  b", "x/../../../../escaped", "..", ".", "a/b", "/a", ".a", "a\\b", "C:a", "é",
         "a[b=1]",
-    ]
+    ]  # fmt: skip
     with Context(checkpoint=tmp_path).parts(len(names)) as part:
         folders = [part(name).checkpoint for name in names]
     assert {folder.resolve().parent for folder in folders} == {tmp_path}
     assert len(set(folders)) == len(names)
     assert [folder.name for folder in folders[:3]] == ["a-b", "a%2Db", "a%252Db"]
     assert not any(set(folder.name) & set('\\/:*?"<>|') for folder in folders)
-
-
-def test_a_negative_seed_raises_an_error():
-    with pytest.raises(ValueError, match=r"seed: .*got -1"):
-        Context(seed=-1)
-
-
-def test_compute_once_computes_once_per_checkpoint(tmp_path):
-    context, calls = Context(checkpoint=tmp_path / "part"), []
-
-    def compute():
-        calls.append(1)
-        return {"a/b": np.arange(3.0), "c": np.ones((2, 2))}
-
-    first, second = (context.compute_once(np.arange(2), compute) for _ in range(2))
-    assert len(calls) == 1
-    assert list(first) == list(second) == ["a/b", "c"]
-    for name, numbers in first.items():
-        np.testing.assert_array_equal(numbers, second[name])
-    with pytest.raises(ValueError, match="study"):
-        context.compute_once(np.arange(3), compute)
-    assert Context().compute_once(0, compute)
-    assert len(calls) == 2
 
 
 @pytest.mark.long
@@ -90,14 +52,8 @@ def test_a_report_on_disk(tmp_path):
         results={"result": plain, "results/noise 0.1, long": plain},
     )
     written = report.save(tmp_path / "new" / "folder")
-    assert [path.name for path in written] == [
-        "table.csv",
-        "numbers.json",
-        "figure.png",
-        "result.npz",
-        "results",
-        "report.html",
-    ]
+    names = ["table.csv", "numbers.json", "figure.png", "result.npz", "results", "report.html"]
+    assert [path.name for path in written] == names
     assert all(path.exists() for path in written)
     assert (tmp_path / "new" / "folder" / "results" / "noise-0.1-long.npz").exists()
     assert report.json() == '{\n "table": [\n  {\n   "a": 1.0,\n   "b": null\n  }\n ]\n}\n'

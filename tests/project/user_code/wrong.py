@@ -41,3 +41,7 @@ result.mean(level="high")  # reportArgumentType
 result.select("a", runs="first")  # reportArgumentType
 jo.Game(jo.FullInformation(), jo.FullInformation())  # reportArgumentType
 jo.WithFeedback(learner, 0.1)  # reportArgumentType
+jo.L2Ball("one")  # reportArgumentType
+jo.learners.UCB1(exploration="much")  # reportArgumentType
+jo.Task(3)  # reportArgumentType
+jo.InverseSqrt()  # reportCallIssue

@@ -85,7 +85,7 @@ def test_a_folder_of_another_study_is_refused(played):
     assert {path.name: path.read_bytes() for path in (folder / "out").iterdir() if path.is_file()} == before
 
 
-def test_other_files_are_not_replaced(played, tmp_path, monkeypatch):
+def test_other_files_are_not_replaced(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "other.toml", ARMS)
     for name in ("table.csv", "study.toml", "numbers.json", "report.html"):
@@ -130,42 +130,25 @@ def test_show_prints_an_unfinished_study(played, tmp_path):
         assert call("show", place).exit_code == 2
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# What is said at once, without playing
-
-
 def test_list_names_everything_in_80_columns():
     text = call("list").stdout
     assert max(map(len, text.splitlines())) <= 80
     for name in ("GradientLearner", "NoisyCopies", "student_t", "L2Ball", "exp3_ix", "InverseSqrt", "adam", "data"):
         assert f"  {name}: " in text
     assert all(name in text for name in EXAMPLES)
-    one = call("list", "EpsilonGreedy").stdout
-    assert "  epsilon: number at least 0\n" in one
-    assert "  power: number at least 0 (default: 0.0)\n" in one
+    assert "  power: number at least 0 (default: 0.0)\n" in call("list", "EpsilonGreedy").stdout
     assert "BestSegments" in call("list", "comparators").stdout
     assert "  rounds: number" in call("list", "study").stdout
-    for wrong, suggestion in (("UCB11", "'UCB1'"), ("learner", "'learners'")):
-        done = call("list", wrong)
-        assert (done.exit_code, suggestion in done.stderr) == (2, True)
 
 
 def test_new_writes_a_study_file_and_the_files_it_needs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert call("new").exit_code == 0
     assert (tmp_path / "quickstart.toml").exists()
-    done = call("new", "own-data", "--out", "deep/mine.toml")
+    assert call("new", "own-data", "--out", "deep/mine.toml").exit_code == 0
     assert sorted(path.name for path in (tmp_path / "deep").iterdir()) == ["mine.toml", "my_data.csv", "my_learner.py"]
-    assert "jaxonline run deep/mine.toml" in " ".join(done.stdout.split())
-    for arguments, words in {
-        ("own-data", "--out", "deep/mine.toml"): "deep/mine.toml: exists", ("bandit",): "'bandits'",
-        ("bandits", "--out", "a.json"): "--out: must end in .toml",
-    }.items():  # fmt: skip
-        refused = call("new", *arguments)
-        assert (refused.exit_code, words in refused.stderr, len(refused.stderr.splitlines())) == (2, True, 2)
-    for command in ("run", "show", "list", "new", "quickstart"):
-        assert "Examples: jaxonline" in call(command, "--help").stdout
-    assert all(name in call("run", "--help").stdout for name in EXAMPLES)
+    refused = call("new", "own-data", "--out", "deep/mine.toml")
+    assert (refused.exit_code, "deep/mine.toml: exists" in refused.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -180,6 +163,8 @@ def test_new_writes_a_study_file_and_the_files_it_needs(tmp_path, monkeypatch):
         (["run", "arms.toml", "--workers", "1", "--cluster", "tcp://a:1"], "--cluster"),
         (["rnu", "arms.toml"], "'run'"), (["bandit"], "'run bandits'"), (["quikstart"], "'quickstart'"),
         (["--nonsense"], "--nonsense"), (["quickstart", "--rusn", "5"], "--rusn"), (["check", "taken"], "check"),
+        (["list", "UCB11"], "'UCB1'"), (["list", "learner"], "'learners'"), (["new", "bandit"], "'bandits'"),
+        (["new", "bandits", "--out", "a.json"], "--out: must end in .toml"),
         (["quickstart", "--seed", "4294967296"], "--seed: "), (["quickstart", "--out", "taken/deep"], "--out: "),
     ],
 )  # fmt: skip

@@ -24,10 +24,6 @@ def folder(tmp_path, monkeypatch):
         yield tmp_path
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Good files
-
-
 def test_a_file_gives_the_same_game_as_python(folder):
     study = load(folder, BANDITS)
     assert isinstance(study.game.environment, jo.environments.BernoulliArms)
@@ -101,10 +97,6 @@ def test_user_data_user_learners_and_grids_are_read(folder):
     assert load(folder, law).game.feedback.noise.draw.__name__ == "draw"
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Data
-
-
 @pytest.mark.parametrize(
     ("beside", "X", "y"),
     [
@@ -164,10 +156,6 @@ def test_wrong_data_are_errors(folder, beside, key):
         load(folder, table)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Code of the user's, and only that
-
-
 def own(folder, name, **keys):
     return load(folder, DATA | {"learners": {"mine": {"type": name, **keys}}})
 
@@ -203,10 +191,6 @@ def test_an_edited_module_is_imported_again(folder):
     assert own(folder, "mine:Mine", rate=0.2).members["mine"].rate == 0.2
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Bounds and rewards
-
-
 def test_bounds_are_known_only_for_the_steps_of_their_theorems():
     rounds = np.array([10, 20])
     falling = bound_curve(jo.bounds.exponentiated_gradient(3, 1.0, 20), jo.InverseSqrt(0.3), rounds)
@@ -228,9 +212,6 @@ def test_a_study_file_has_arms_with_rewards(folder):
     with pytest.raises(StudyFileError, match=r"game\.environment\.environment\.means: .*at most 1"):
         load(folder, table)
 
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The page
 
 PAGE = (ROOT / "docs" / "study-files.md").read_text(encoding="utf-8")
 

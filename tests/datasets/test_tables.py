@@ -1,0 +1,76 @@
+"""Tables of text: headers, encodings, separators, labels; and damaged arrays."""
+
+import numpy as np
+import pytest
+
+from jaxonline.datasets import load, mnist
+from jaxonline.datasets.tables import read_table
+
+FORCES = "depth,force,label\n1,2,3\n4,5,6\n"
+DATES = "2020-01-01,1.0,2.0\n2020-01-02,3.0,4.0\n2020-01-03,5.0,6.0\n"
+LABELS = "a,y\n1,1\n2,1.0\n3,0\n4,1e0\n"
+GOOD = [  # text, options, and the rows: the target is last
+    (f"date,a,y\n{DATES}", {}, [[1, 2], [3, 4], [5, 6]]),
+    (",b,y\n0,1,2\n1,2,3\n", {"drop": [0]}, [[1, 2], [2, 3]]),
+    ("RI,Na,y\n1,2,3\n", {}, [[1, 2, 3]]),  # sodium, not a gap
+    *((LABELS, {"positive": label}, [[1, 1], [2, 1], [3, -1], [4, 1]]) for label in ("1", "1.0")),
+    ('"a,1";b;y\n1;2;3\n', {"target": "a,1"}, [[2, 3, 1]]), ('width ("),height (")\n1,2\n', {}, [[1, 2]]),
+    ("0,1,2,3\n1.5,2,3,4\n5,6,7,8\n", {"target": "2"}, [[1.5, 2, 4, 3], [5, 6, 8, 7]]),  # as pandas writes headers
+    ("0,1,2\n1.5,2,3\n", {}, [[0, 1, 2], [1.5, 2, 3]]),  # three small integers may be data
+    *((FORCES, {"target": target}, [[1, 3, 2], [4, 6, 5]]) for target in ("force", 1, "1", -2)),
+]  # fmt: skip
+
+
+def table_of(folder, text, **options):
+    (folder / "a.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
+    return read_table(folder / "a.csv", **options).to_numpy().tolist()
+
+
+@pytest.mark.filterwarnings("ignore:.*dates or words")
+@pytest.mark.parametrize(("text", "options", "rows"), GOOD)
+def test_a_table_of_text_is_read(tmp_path, text, options, rows):
+    assert table_of(tmp_path, text, **options) == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        (DATES, {}, r"first row .*\['2020-01-01'.*change '2020-01-01'"),
+        ("5.1,3.5,setosa\n4.9,3.0,setosa\n6.3,3.3,virginica\n", {"positive": "setosa"}, r"first row .*change '5.1'"),
+        ("0,1,no\n1,1,\n1,0,yes\n", {"target": 0}, r"first row .*\['0'.*change '0'"),
+        ("1,two,3\n4,5,6\n", {}, r"first row .*\['1'.*change '1'"),
+        (LABELS, {"positive": "na"}, r"positive: must be .*got 'na'"),
+        ("a,b\n1,2\n", {"drop": ["c"]}, r"^drop: .* has no column 'c'; its 2 columns are a, b"),
+        (FORCES, {"target": 3}, r"no column 3; its 3 columns are depth, force, label"),
+        ("größe,y\n1,2\n".encode("latin-1"), {}, r"a\.csv: .*byte 0x"),
+        (("a,y\n" + "1,2\n" * 5000 + "1,é\n").encode("latin-1"), {}, r"a\.csv: .*byte 0x"),
+    ],
+)
+def test_a_bad_table_of_text_is_an_error(tmp_path, text, options, message):
+    with pytest.raises(ValueError, match=message):
+        table_of(tmp_path, text, **options)
+
+
+def test_damaged_array_error_names_the_file(tmp_path):
+    """Whichever byte is hit: the same arrays, or an error of this package that names the file."""
+    path, X, y = tmp_path / "mnist.npz", np.arange(6.0).reshape(3, 2), np.arange(3.0)
+    np.savez_compressed(path, X=X, y=y)
+    content = path.read_bytes()
+    cut = [content[:size] for size in range(0, len(content), 40)]
+    flipped = [content[:at] + bytes([content[at] ^ 1 << at % 8]) + content[at + 1 :] for at in range(len(content))]
+    refused = []
+    for damaged in cut + flipped:
+        path.write_bytes(damaged)
+        try:
+            found = load(path)
+        except ValueError as error:
+            refused.append(str(error))
+        else:
+            np.testing.assert_array_equal(np.column_stack(found[1:]), np.column_stack([X, y]))
+    assert len(refused) > len(content) / 2
+    assert all(message.startswith(str(path)) for message in refused)
+    np.save(path.with_suffix(".npy"), X)
+    path.write_bytes(path.with_suffix(".npy").read_bytes())
+    for read in (load, mnist):
+        with pytest.raises(ValueError, match=r"mnist\.npz: must be an \.npz file"):
+            read(path)
