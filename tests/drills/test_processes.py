@@ -1,26 +1,12 @@
-"""Learners in other processes: joblib, cloudpickle, and processes that are forked after JAX was used."""
+"""Learners in other processes: joblib, and processes that are forked after JAX was used."""
 
-import pickle
-
-import jax
 import numpy as np
 import pytest
 from fresh_python import run_python
-from registry import LEARNERS
 
 import jaxonline as jo
 
 pytestmark = pytest.mark.long
-
-
-@pytest.mark.parametrize("name", LEARNERS)
-def test_cloudpickle_copies_every_learner(name):
-    cloudpickle = pytest.importorskip("cloudpickle")
-    learner = LEARNERS[name]().learner
-    other = pickle.loads(cloudpickle.dumps(learner))
-    assert jax.tree.structure(other) == jax.tree.structure(learner)
-    for first, second in zip(jax.tree.leaves(learner), jax.tree.leaves(other), strict=True):
-        np.testing.assert_array_equal(first, second)
 
 
 def test_processes_of_joblib_give_the_same_numbers():

@@ -2,7 +2,6 @@
 
 import importlib
 import os
-import shutil
 import subprocess
 import sys
 import types
@@ -80,10 +79,6 @@ def play(learner, folder, **options):
     return float(result.cumulative_loss[0, 0, -1])
 
 
-def blocks(folder):
-    return stores.finished(folder)
-
-
 def test_worker_with_an_edited_package_is_rejected(tmp_path):
     shutil.copytree(ROOT / "jaxonline", tmp_path / "jaxonline", ignore=shutil.ignore_patterns("__pycache__"))
     file = tmp_path / "jaxonline" / "learners" / "gradient" / "descent.py"
@@ -115,11 +110,11 @@ def test_worker_with_other_modules_is_rejected(tmp_path, monkeypatch):
             if wrong:
                 with pytest.raises(ValueError, match="cluster: workers must have your modules"):
                     play(learner, folder, cluster=client)
-                assert not blocks(folder)
+                assert not stores.finished(folder)
                 rejected.append(name)
             else:
                 assert play(learner, folder, cluster=client) == 2.0
-                assert blocks(folder)
+                assert stores.finished(folder)
     print(f"{len(CASES)} modules on a worker: {len(rejected)} rejected, {len(CASES) - len(rejected)} equal numbers")
 
 
