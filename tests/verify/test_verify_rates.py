@@ -49,9 +49,7 @@ def test_max_alarms_separates_valid_from_invalid_rates():
     assert MAX_ALARMS == 44
 
 
-@pytest.mark.parametrize(
-    ("x", "n"), [(0.55, 2000), (0.68, 2000), pytest.param(0.68, 20000, marks=pytest.mark.long), (0.7, 500)]
-)
+@pytest.mark.parametrize(("x", "n"), [(0.55, 2000), (0.68, 2000), (0.7, 500)])
 def test_false_alarms_with_the_second_moment(x, n):
     """Tails of index 7.3, 2.25 and 2.06; the last barely has a variance."""
     mean = raw_moment(x, 1)
@@ -83,18 +81,6 @@ def test_false_alarms_with_a_bound_on_the_kurtosis():
         half_width = interval.half_width(moments, LEVEL)
         assert np.all(np.isfinite(half_width))
         assert np.sum(np.abs(moments.mean - m[1]) > half_width) <= MAX_ALARMS
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("x", [0.6, 0.68])
-def test_tails_beyond_the_assumed_kurtosis_raise_no_false_alarms(x):
-    """An infinite kurtosis violates the assumption; samples with a large kurtosis are undecided."""
-    moments = moments_of(geometric_weights(x), 20000)
-    variance = raw_moment(x, 2) - raw_moment(x, 1) ** 2
-    interval = BoundedKurtosis(30.0, np.full(SEEDS, variance), LEVEL)
-    alarm = np.abs(moments.mean - raw_moment(x, 1)) > interval.half_width(moments, LEVEL)
-    assert np.sum(alarm & (moments.kurtosis <= 30.0)) <= MAX_ALARMS
-    assert np.mean(moments.kurtosis > 30.0) > 0.9
 
 
 @pytest.mark.parametrize("q", [1e-3, 1e-2, 0.3])
