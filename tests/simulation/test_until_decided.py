@@ -23,20 +23,13 @@ def study(learners=LEARNERS, n_runs: int = 4096, **options) -> jo.Result:
         ({"stop": 0.1}, "stop: must be a Precision or an UntilDecided"),
         ({"stop": jo.UntilDecided}, "stop: must be .* the class itself"),
         ({"stop": RULE, "runs": [1]}, "runs: must be None if stop decides"),
+        ({"stop": RULE, "learners": LEARNERS["random"]}, "learners: must be at least two"),
         ({"stop": RULE, "n_runs": 16}, "n_runs: must be at least least_runs=32"),
     ],
 )
 def test_bad_arguments(options, message):
     with pytest.raises((ValueError, TypeError), match=message):
         study(**options)
-
-
-@pytest.mark.long
-def test_a_study_has_enough_learners_and_runs():
-    with pytest.raises(ValueError, match="learners: must be at least two"):
-        study(LEARNERS["random"], stop=RULE)
-    with pytest.raises(ValueError, match="n_runs: must be at least least_runs=32"):
-        study(stop=RULE, n_runs=16)
 
 
 @pytest.mark.long
