@@ -183,10 +183,6 @@ def test_state_round_trips_through_the_store(tmp_path):
             np.testing.assert_array_equal(one, other, strict=True)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Between blocks
-
-
 def test_interrupted_study_resumes(whole, tmp_path, one_core):
     """Pieces are segments of a block: four for each of ten blocks, for the learner and the comparator."""
     with pytest.raises(Stop):
@@ -246,10 +242,6 @@ def test_unidentifiable_inputs_need_a_version(tmp_path):
     np.testing.assert_array_equal(first, again)
     with pytest.raises(ValueError, match=r"the version of the study \(was '1', is '2'\)"):
         play(jo.Checkpoint(tmp_path, version="2"))
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Progress
 
 
 def test_progress_is_reported_from_the_host(whole, one_core):

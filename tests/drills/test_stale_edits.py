@@ -64,10 +64,6 @@ def load(tmp_path, monkeypatch):
     forget()
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# A value changes between two studies in one process
-
-
 def set_scale(study, value):
     study.SCALE = value
 
@@ -134,9 +130,6 @@ def test_changed_values_recompile(name, load, tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="another study"):
         play(study, checkpoint=tmp_path / ("first" if name == "method" else "second"))
 
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The code is edited between two processes
 
 MODULE = {"stale_helpers.py": "S = 2.0\nT = 1.0\n", "stale_pack/__init__.py": "", "stale_pack/inner.py": "S = 2.0\n"}
 

@@ -32,10 +32,6 @@ def interrupted(tmp_path, one_core):
     return tmp_path / "kept"
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Readers
-
-
 def test_description_says_what_was_played(reference, tmp_path):
     """With which versions, on what device, and what decides the numbers."""
     study(SWEEP, n_runs=7, checkpoint=tmp_path)
@@ -141,10 +137,6 @@ def test_study_with_more_runs_equals_one_study(reference, tmp_path, one_core):
         assert played(7) == set()
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Commands
-
-
 @pytest.mark.long
 def test_command_with_more_runs_resumes_or_raises(tmp_path):
     """More runs in the same blocks are the study played in one go; other blocks are refused by the checkpoint."""
@@ -157,18 +149,6 @@ def test_command_with_more_runs_resumes_or_raises(tmp_path):
     write(file, table | {"block_size": 2})
     done = call("run", file, "--out", out)
     assert (done.exit_code, "block_size (was 3, is 2): give block_size=3" in done.stderr) == (2, True)
-
-
-@pytest.mark.long
-def test_command_with_an_edited_learner_raises(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    call("new", "own-data")
-    small = ("run", "own-data.toml", "--runs", 2, "--rounds", 20, "--out", "out")
-    assert call(*small).exit_code == 0
-    code = tmp_path / "my_learner.py"
-    code.write_text(code.read_text().replace("1e-12", "1e-6"))
-    done = call(*small)
-    assert (done.exit_code, "another study" in done.stderr) == (2, True)
 
 
 @pytest.mark.long

@@ -16,8 +16,9 @@ from jaxonline.simulation.segments import BlockPrograms, records_per_call
 OPTIONS = {"n_rounds": 8, "key": 3, "record_at": 4}
 
 
-def arms(n_arms: int) -> jo.Game:
-    return jo.Game(jo.environments.BernoulliArms(np.linspace(0.2, 0.8, n_arms)), jo.Bandit(), loss=jo.losses.ArmLoss())
+def arms(n_arms: int, largest: float = 0.8) -> jo.Game:
+    means = np.linspace(0.2, largest, n_arms)
+    return jo.Game(jo.environments.BernoulliArms(means), jo.Bandit(), loss=jo.losses.ArmLoss())
 
 
 def spec(*shape: int) -> jax.ShapeDtypeStruct:
@@ -44,10 +45,6 @@ def calls(monkeypatch):
 
     monkeypatch.setattr(runner, "_programs", watched)
     return seen
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Widths
 
 
 @pytest.mark.parametrize(
@@ -91,10 +88,6 @@ def test_a_store_with_other_blocks_names_the_block_size_to_continue_with(tmp_pat
     calls.clear()
     same_bits(jo.simulate(arms(2), jo.learners.UCB1(), block_size=512, **options), earlier)
     assert calls == []
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Calls
 
 
 def test_recorded_rounds_per_call_change_no_bit(monkeypatch, calls, one_core):
@@ -144,10 +137,7 @@ def test_idle_cores_play_ahead_and_do_not_change_when_a_study_is_decided(monkeyp
     same_bits(*results)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Distributions, each test at the level 1e-6
-
-
 @pytest.fixture(scope="module")
 def narrow():
     return final_losses(key=2)
@@ -156,7 +146,8 @@ def narrow():
 def final_losses(**options):
     """Losses of 3,000 runs of Thompson sampling."""
     sizes = {"n_runs": 3000, "n_rounds": 70, "record_at": 1, "mesh": default_mesh(jax.devices()[:1])}
-    return jo.simulate(arms(10), jo.learners.BernoulliThompson(), **sizes, **options).cumulative_loss[0, :, -1]
+    found = jo.simulate(arms(10, 0.6), jo.learners.BernoulliThompson(), **sizes, **options)
+    return found.cumulative_loss[0, :, -1]
 
 
 @pytest.mark.long

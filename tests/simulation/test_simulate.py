@@ -26,10 +26,6 @@ def many_read_outs() -> jo.Result:
     return study(record_at=40)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The same bits
-
-
 def test_result_has_the_requested_sizes(reference):
     assert reference.cumulative_loss.shape == (1, RUNS, 4)
     assert reference.cumulative_loss.dtype == reference.regret.dtype == np.float64
@@ -131,10 +127,6 @@ def test_deterministic_data_stream_shares_its_comparator():
         assert_same_bits(jo.simulate(game, learner(), runs=runs, **options), result, runs=runs)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Sweeps and several learners
-
-
 ETAS = [0.01 * 1.3**i for i in range(20)]
 
 
@@ -194,10 +186,6 @@ def test_initial_state_may_be_a_python_number():
     assert result.cumulative_loss[0].tolist() == [[1.0, 1.0 + 4.0, 1.0 + 4.0 + 9.0]]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Compilations
-
-
 @pytest.mark.long
 def test_sweep_of_twenty_step_sizes_compiles_once():
     """As a sweep, and as twenty studies; numbers may be of any kind."""
@@ -227,10 +215,6 @@ def test_other_horizons_rounds_and_runs_compile_nothing():
         study(n_runs=4, **options)
     study(n_runs=7)
     assert n_compiled() == before
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Read-outs
 
 
 @given(st.integers(1, 5000), st.integers(1, 60), st.sampled_from(["linear", "log"]))

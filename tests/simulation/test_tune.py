@@ -50,10 +50,6 @@ def played(key):
         return jo.simulate(GAME, pairs, key=key, **options).cumulative_loss[:, :, -1]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Halving
-
-
 def reference(losses, rungs):
     """Successive halving in a few lines of lists: who is left in each rung, with which means; and the choice."""
     left, found = list(range(len(losses))), []
@@ -117,10 +113,6 @@ def test_argmin_finite_returns_the_first_of_equal_means():
     assert search.argmin_finite([2.0, np.nan, 1.0, 1.0, -np.inf]) == 2
     with pytest.raises(ValueError, match=r"grid: .*got none in 2"):
         search.argmin_finite([np.nan, np.inf])
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The search
 
 
 def test_tune_chooses_the_best_step_size(tuned):
@@ -219,10 +211,6 @@ def test_all_settings_failing_raises(no_further_program):
         jo.tune(GAME, make, {"step": [1e20, 2e20, 3e20, 4e20]}, key=3, **SIZES)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# What is tried
-
-
 def test_draw_settings_is_a_latin_hypercube():
     """One in each n-th part of the logarithms; the same key draws the same."""
     grid = {"step": search.Range(1e-4, 1.0, log=True), "radius": search.Range(-1.0, 3.0), "kind": ["a", "b"]}
@@ -293,10 +281,6 @@ def test_grid_may_name_fields_of_a_learner():
     )  # fmt: skip
     assert found.choice["step_size.eta"] == made.choice["eta"] == float(found.learner.step_size.eta)
     np.testing.assert_array_equal(found.rungs[0].of.mean, made.rungs[0].of.mean)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Errors and texts
 
 
 def test_only_numbers_have_an_edge():

@@ -61,7 +61,7 @@ def test_an_interrupted_study_resumes_from_its_store(tmp_path):
     with pytest.warns(UnfinishedStudyWarning):
         unfinished = jo.load_result(tmp_path / "study")
     assert unfinished.interval == jo.intervals.Betting(0.0, 1.0, Q), "recorded from the start"
-    with pytest.raises(ValueError, match="until"):
+    with pytest.raises(ValueError, match="stop: must be an UntilDecided"):
         _ = unfinished.decisions
     resumed = study(stop=RULE, checkpoint=tmp_path / "study")
     loaded = jo.load_result(tmp_path / "study")
@@ -70,7 +70,7 @@ def test_an_interrupted_study_resumes_from_its_store(tmp_path):
         assert repr(other.decisions) == repr(whole.decisions)
     plain = study(n_runs=len(whole.runs), checkpoint=tmp_path / "study")
     assert "decisions" not in plain.meta
-    with pytest.raises(ValueError, match="until"):
+    with pytest.raises(ValueError, match="stop: must be an UntilDecided"):
         _ = jo.load_result(tmp_path / "study").decisions
 
 

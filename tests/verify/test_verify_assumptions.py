@@ -12,10 +12,8 @@ from jaxonline import verify
 from jaxonline.verify.intervals import KnownVariance
 from jaxonline.verify.sampling import Moments
 
-# ---------------------------------------------------------------------------------------------------------------------
+
 # Rare values: 1/q with probability q, else 0, has the mean 1, the second moment and nearly the kurtosis 1/q
-
-
 @pytest.mark.parametrize("q", [1e-7, 1e-5])
 def test_rare_values_make_the_verdict_undecided(q):
     for seed in range(3):
@@ -55,10 +53,6 @@ def test_a_wrong_constant_coordinate_makes_the_verdict_undecided():
     assert verify.unbiased(estimator, [0.6, 0.5], **options).verdict == "biased"
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# What is stated and wrong
-
-
 def test_samples_contradict_a_wrong_second_moment():
     """The stated one is 2, that of the samples 101."""
     estimator, options = two_values(0.01, 100.0, 0.0, 1.7), {"detect": 0.1, "mesh": ONE}
@@ -85,10 +79,6 @@ def test_a_bias_is_found_despite_a_wrong_second_moment():
         assert unstated.verdict == "undecided"
         assert "contradict" in unstated.notes[0]
         assert unstated.notes[1].startswith("biased if the kurtosis is at most ")
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Estimates of any kind
 
 
 def _pytree(key):
@@ -149,10 +139,6 @@ def test_undecided_verdicts_contain_advice(case):
 def _without_warnings(*args, **options):
     with warnings.catch_warnings(action="ignore", category=UserWarning):
         return verify.unbiased(*args, mesh=ONE, **options)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Keys, rounding, time
 
 
 def test_a_second_moment_equal_to_the_squared_mean_gives_a_finite_interval(x64):

@@ -11,9 +11,6 @@ from verify_samples import ONE, capped_geometric, power, uniform
 from jaxonline import verify
 from jaxonline.simulation.blocks import default_mesh
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Enumeration
-
 
 def test_enumeration_finds_the_bias_at_machine_precision():
     """A fair die has the mean 3.5; a die with a seven instead of the six has a bias of 1/6."""
@@ -41,10 +38,6 @@ def test_verifications_with_nan_are_equal():
     assert found != unknown
     assert found != dataclasses.replace(found, samples=3)
     assert found != "within tolerance"
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Samples
 
 
 @pytest.mark.parametrize(
@@ -150,10 +143,7 @@ def test_float32_and_float64_are_unbiased(both_precisions):
     assert result.verdict == "within tolerance"
 
 
-# ---------------------------------------------------------------------------------------------------------------------
 # Caps: the mean of `capped_geometric(cap)` is 1 - 2^-cap
-
-
 @pytest.mark.parametrize(
     ("cap", "cap_bias", "verdict"),
     [(7, 2.0**-7, "within tolerance"), (7, None, "undecided"), (3, 1 / 8, "undecided"), (3, 1e-3, "biased"),

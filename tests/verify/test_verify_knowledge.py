@@ -69,10 +69,6 @@ def test_without_knowledge_queries_and_second_moments_are_undecided():
     assert verify.second_moment(uniform, 0.1, mesh=ONE).verdict == "violated"  # needs no knowledge
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# NaN and infinity
-
-
 def key_in(note: str) -> jax.Array:
     return eval(re.search(r"with the key (jax[^;]*\))", note)[1])
 
@@ -89,10 +85,6 @@ def test_a_sample_that_is_not_finite_is_named():
         assert f"of {total:,} samples are NaN or infinite; the first one is sample " in result.notes[0]
     count = int(found.notes[0].split()[0])
     assert 5 <= count <= 60  # binomial, mean 27.5: outside with probability below 1e-7
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The printed size
 
 
 def test_the_printed_percentage_is_the_end_of_the_widest_interval():
