@@ -207,28 +207,24 @@ def test_checkpoint_stores_first_overflow(reference, tmp_path):
     np.testing.assert_array_equal(replayed.first_overflow, reference.first_overflow[:, [20, 3]])
 
 
-@pytest.mark.long
-def test_overflow_must_be_a_boolean_scalar():
+def test_wrong_declarations_of_overflow_raise():
+    @struct
     class Many(Silent):
         def update(self, key, state, oracle):
             return state, StoringInfo(jnp.array([True, False]))
 
+    @struct
     class Nothing(Silent):
         def update(self, key, state, oracle):
             return state, StoringInfo(None)
 
-    for cls in (Many, Nothing):
-        jax.tree_util.register_pytree_node(cls, lambda _: ((), None), lambda *_, cls=cls: cls(0.1))
-    with pytest.raises(TypeError, match="overflow"):
-        study({"a": Many(0.1)})
-    assert study({"a": Nothing(0.1)}).overflowed.tolist() == [0]
-
-
-def test_overflow_probability_must_be_in_the_unit_interval():
     @struct
     class Wrong(Silent):
         def overflow_probability(self, n_rounds):
             return 1.5
 
+    with pytest.raises(TypeError, match="overflow"):
+        study({"a": Many(0.1)})
     with pytest.raises(ValueError, match="overflow_probability of 'a'"):
         study({"a": Wrong(0.1)})
+    assert study({"a": Nothing(0.1)}).overflowed.tolist() == [0]

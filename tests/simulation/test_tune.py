@@ -10,8 +10,7 @@ from tuned_game import GAME, ONE, SIGMA, SIZES, T, make
 
 import jaxonline as jo
 from jaxonline.parameters.errors import SettingsWarning
-from jaxonline.results.statistics import Estimate
-from jaxonline.results.tuned import Rung, Tuned, at_edge
+from jaxonline.results.tuned import at_edge
 from jaxonline.simulation import search
 
 pytestmark = pytest.mark.fast_compile
@@ -286,15 +285,6 @@ def test_grid_may_name_fields_of_a_learner():
 def test_only_numbers_have_an_edge():
     tried = [{"a": a, "kind": kind, "flag": True, "one": 1} for a in (3, 1, 2) for kind in ("x", "y")]
     assert [at_edge(tried, i) for i in range(6)] == [("a",), ("a",), ("a",), ("a",), (), ()]
-
-
-def test_html_escapes_names():
-    of = Estimate(*(np.zeros(2) for _ in Estimate._fields))
-    rung = Rung(np.arange(2), 2, 2, of, np.zeros(2, int))
-    found = Tuned(({"<b>a": 1}, {"<b>a": 2}), 0, (rung,), None, "<i>", 5, 20, 1.0)
-    assert found.at_edge == ("<b>a",)
-    assert "<b>" not in found._repr_html_()
-    assert "&lt;b&gt;a = 1 is the smallest" in found._repr_html_()
 
 
 BAD = [
