@@ -1,12 +1,12 @@
 """Workers of a cluster compute the same blocks, and the study survives failures of workers and scheduler."""
 
 import contextlib
-import filecmp
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
-from pathlib import Path
 
 import dask
 import distributed
@@ -30,17 +30,9 @@ def study(folder, **options):
     return jo.simulate(game, learner, comparator=jo.L2Ball(1.0), checkpoint=folder, **sizes)
 
 
-def files(folder):
-    """All files of a store but its lock."""
-    return sorted(
-        path.relative_to(folder) for path in Path(folder).rglob("*") if path.is_file() and path.name != "lock"
-    )
-
-
 def check_the_same(one, other):
-    assert files(one) == files(other)
-    differing = [name for name in files(one) if not filecmp.cmp(one / name, other / name, shallow=False)]
-    assert not differing
+    first, second = stores.tree(one), stores.tree(other)
+    assert [name for name in first.keys() | second.keys() if first.get(name) != second.get(name)] == []
 
 
 @pytest.fixture(scope="module")
@@ -74,17 +66,6 @@ def test_cluster_writes_the_same_store(here, alone, tmp_path):
 
 
 @pytest.mark.long
-def test_cluster_does_not_repeat_finished_blocks(here, alone, tmp_path):
-    folder = tmp_path / "store"
-    study(folder, n_runs=12)
-    written = records(folder)
-    assert len(written) == 6  # three blocks of the learner and of the comparator
-    study(folder, cluster=here)
-    assert {path: records(folder)[path] for path in written} == written
-    np.testing.assert_array_equal(jo.load_result(folder).regret, jo.load_result(alone).regret)
-
-
-@pytest.mark.long
 def test_precision_works_on_a_cluster(here, tmp_path):
     precision = jo.Precision(0.5, relative=True)
     ways = {"alone": {}, "cluster": {"cluster": here}}
@@ -94,41 +75,12 @@ def test_precision_works_on_a_cluster(here, tmp_path):
 
 
 @pytest.mark.long
-def test_float64_applies_on_workers(here, tmp_path):
-    with jax.enable_x64(True):
-        game = jo.Game(jo.environments.DataStream(np.eye(2), np.ones(2)), jo.FullInformation())
-        learner = jo.learners.VAW()
-        found = jo.simulate(game, learner, n_runs=2, n_rounds=4, checkpoint=tmp_path / "a", cluster=here)
-        wanted = jo.simulate(game, learner, n_runs=2, n_rounds=4)
-    np.testing.assert_array_equal(found.cumulative_loss, wanted.cumulative_loss)
-
-
-@pytest.mark.long
-def test_workers_draw_the_same_random_bits(here, alone, tmp_path):
-    """Workers draw as jax is set to draw where the study is asked for."""
-    with jax.threefry_partitionable(False):
+@pytest.mark.parametrize("settings", [lambda: jax.enable_x64(True), lambda: jax.threefry_partitionable(False)])
+def test_settings_of_jax_apply_on_workers(settings, here, alone, tmp_path):
+    with settings():
         found, own = study(tmp_path / "there", cluster=here), study(tmp_path / "here")
     np.testing.assert_array_equal(found.cumulative_loss, own.cumulative_loss)
     assert not np.array_equal(found.cumulative_loss, jo.load_result(alone).cumulative_loss)
-
-
-@pytest.mark.long
-def test_workers_give_the_same_bits_with_queues_and_stopped_runs(here, tmp_path):
-    """Outstanding answers are in the state of the feedback, and the round of a stop in that of the simulation."""
-    arms = jo.environments.BernoulliArms([0.1, 0.6, 0.9])
-    game = jo.Game(arms, jo.Delayed(jo.Bandit(), jo.delays.UniformDelay(5)), loss=jo.losses.ArmLoss())
-    delayed = {
-        "EXP3": jo.learners.UpdateOnArrival(jo.learners.EXP3(0.2)),
-        "BOLD": jo.learners.BOLD(jo.learners.UCB1(), 5),
-    }
-    stopping = {"halving": jo.learners.SequentialHalving(30), "UCB1": jo.learners.UCB1()}
-    sizes = {"comparator": jo.BestArm(), "key": 5, **SIZES}
-    for name, learners, feedback in (("queues", delayed, game.feedback), ("stopping", stopping, jo.Bandit())):
-        for way, options in (("alone", {}), ("cluster", {"cluster": here})):
-            jo.simulate(
-                jo.replace(game, feedback=feedback), learners, checkpoint=tmp_path / way / name, **options, **sizes
-            )
-        check_the_same(tmp_path / "alone" / name, tmp_path / "cluster" / name)
 
 
 def test_error_on_a_worker_is_raised(here, tmp_path, monkeypatch):
@@ -144,22 +96,18 @@ def test_cluster_needs_no_checkpoint(here, alone):
     np.testing.assert_array_equal(study(None, cluster=here).regret, jo.load_result(alone).regret)
 
 
-@pytest.mark.parametrize(("cluster", "error", "words"), [
-    (0, ValueError, "cluster: .*got 0"),
-    (1.5, TypeError, "cluster: must be an integer"),
-    ("nonsense", OSError, "cluster: .*got 'nonsense'"),
-    ("tcp://127.0.0.1:9", OSError, "cluster: .*got 'tcp://127.0.0.1:9'"),
-])  # fmt: skip
-def test_bad_cluster_arguments_raise(cluster, error, words, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("cluster", "error"), [(0, ValueError), (1.5, TypeError), ("nonsense", OSError), ("tcp://127.0.0.1:9", OSError)]
+)
+def test_bad_cluster_arguments_raise(cluster, error, tmp_path, monkeypatch):
     monkeypatch.setattr("jaxonline.simulation.cluster.ANSWER_SECONDS", 1.0)
-    with pytest.raises(error, match=words):
+    with pytest.raises(error, match=f"cluster: .*got '?{cluster}"):
         study(tmp_path / "store", cluster=cluster)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("workers", [1, 2, 4])
-def test_local_processes_write_the_same_store(workers, alone, tmp_path):
-    study(tmp_path / "store", cluster=workers)
+def test_local_processes_write_the_same_store(alone, tmp_path):
+    study(tmp_path / "store", cluster=2)
     check_the_same(alone, tmp_path / "store")
 
 
@@ -199,24 +147,9 @@ def long_study(folder, **options):
     return study(folder, n_runs=40, n_rounds=200_000, record_at=1, **options)
 
 
-@contextlib.contextmanager
-def processes(**settings):
-    """A client of two worker processes, and a function that returns the process of each worker that runs."""
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
-    with dask.config.set(settings), distributed.Client(**options, set_as_default=False) as client:
-        client.wait_for_workers(2)
-
-        def pids():
-            nannies = client.cluster.workers.values()
-            return [nanny.process.pid for nanny in nannies if nanny.process is not None and nanny.process.pid]
-
-        yield client, pids
-
-
 @pytest.mark.long
-@pytest.mark.parametrize("n_killed", [1, 2])
-def test_finished_blocks_survive_killed_workers(n_killed, tmp_path):
-    """One worker, or both, killed after 4, 8 and 12 blocks: new ones run the other blocks, and no finished block."""
+def test_finished_blocks_survive_killed_workers(tmp_path):
+    """Both workers killed after 4, 8 and 12 blocks: new ones run the other blocks, and no finished block."""
     long_study(tmp_path / "alone")
     store = tmp_path / "store"
     earlier = {}
@@ -227,10 +160,17 @@ def test_finished_blocks_survive_killed_workers(n_killed, tmp_path):
         earlier.update({path: times for path, times in records(store).items() if path not in earlier})
         return True
 
+    def pids():
+        nannies = client.cluster.workers.values()
+        return [nanny.process.pid for nanny in nannies if nanny.process is not None and nanny.process.pid]
+
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
     with (
-        processes(**{"distributed.scheduler.allowed-failures": 10}) as (client, pids),
-        Killing(lambda: pids()[:n_killed], 3, is_due) as killing,
+        dask.config.set({"distributed.scheduler.allowed-failures": 10}),
+        distributed.Client(**options, set_as_default=False) as client,
+        Killing(pids, 3, is_due) as killing,
     ):
+        client.wait_for_workers(2)
         long_study(store, cluster=client)
     again = [path for path, times in records(store).items() if earlier.get(path, times) != times]
     print(f"{killing.n_processes} workers killed: {len(again)} of {len(earlier)} finished blocks computed again")
@@ -239,25 +179,21 @@ def test_finished_blocks_survive_killed_workers(n_killed, tmp_path):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("end", ["paused", "retired"])
-def test_study_without_workers_does_not_wait_forever(end, tmp_path, monkeypatch):
-    """The worker pauses, as it does when its memory is almost full, or leaves."""
+def test_study_without_workers_does_not_wait_forever(tmp_path, monkeypatch):
     for name, seconds in {"CHECK_SECONDS": 0.2, "WARNING_SECONDS": 2.0, "ERROR_SECONDS": 6.0}.items():
         monkeypatch.setattr(f"jaxonline.simulation.cluster.{name}", seconds)
     options = {"processes": False, "n_workers": 1, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
-    own_pauses = dask.config.set({"distributed.worker.memory.pause": False})
-    with own_pauses, distributed.Client(**options, set_as_default=False) as client:
+    with distributed.Client(**options, set_as_default=False) as client:
 
         def stop(*_):
-            if end == "retired":
-                client.cluster.scale(0)
-            for worker in client.cluster.workers.values() if end == "paused" else ():
-                client.loop.add_callback(setattr, worker, "status", distributed.core.Status.paused)
+            client.cluster.scale(0)
 
-        words = "workers: 1; paused, with almost full memory: 1" if end == "paused" else "workers: 0"
-        with pytest.warns(UnfinishedStudyWarning, match=words), pytest.raises(TimeoutError, match=words) as error:
+        with (
+            pytest.warns(UnfinishedStudyWarning, match="workers: 0"),
+            pytest.raises(TimeoutError, match="workers: 0") as error,
+        ):
             long_study(tmp_path / "store", cluster=client, progress=stop)
-    print(f"{end}: {error.value}")
+    print(f"retired: {error.value}")
     long_study(tmp_path / "store", cluster=1)
     assert np.isfinite(jo.load_result(tmp_path / "store").regret).all()
 
@@ -266,9 +202,6 @@ def test_study_without_workers_does_not_wait_forever(end, tmp_path, monkeypatch)
 def test_study_resumes_after_a_killed_scheduler(alone, tmp_path):
     """Scheduler and worker are separate processes: a study runs there; after the scheduler is killed, the call ends
     with an error that says so, and the same call, elsewhere, goes on."""
-    import subprocess
-    import sys
-
     long_study(tmp_path / "alone")
     start = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard",
              "--scheduler-file", str(tmp_path / "scheduler.json")]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Studies with damaged numbers, or on a full disk."""
+"""Studies on a full disk."""
 
 import errno
 import os
@@ -17,33 +17,13 @@ from small_study import assert_same_bits, study
 from stopping import SWEEP
 
 import jaxonline as jo
-from jaxonline.parameters.errors import DamagedStoreWarning, UnfinishedStudyWarning
+from jaxonline.parameters.errors import UnfinishedStudyWarning
 from jaxonline.store import checkpoints
-from jaxonline.study import Context
 
 
 @pytest.fixture(scope="module")
 def reference():
     return study(SWEEP, n_runs=7)
-
-
-def test_damaged_numbers_are_computed_again(tmp_path):
-    for value in (3.0, 4.0):
-        with warnings.catch_warnings(action="ignore" if value == 4.0 else "error"):
-            found = Context(checkpoint=tmp_path).compute_once(1, lambda value=value: {"a": np.full(2, value)})
-        assert found["a"].tolist() == [value, value]
-        (tmp_path / "blocks" / "numbers" / "0.npz").write_bytes(b"damaged")
-    with pytest.warns(DamagedStoreWarning, match=r"numbers/0\.npz: is damaged"):
-        Context(checkpoint=tmp_path).compute_once(1, lambda: {"a": np.zeros(2)})
-
-
-def test_numbers_of_a_part_are_stored(tmp_path):
-    with Context(checkpoint=tmp_path).parts(1) as part:
-        context = part("one part")
-    assert context.checkpoint == tmp_path / "one-part"
-    for value in (3.0, 4.0):
-        found = context.compute_once(1, lambda value=value: {"a/b": np.full(2, value), "none": np.empty((0, 2))})
-        assert (found["a/b"].tolist(), found["none"].shape) == ([3.0, 3.0], (0, 2))
 
 
 def test_study_resumes_after_a_full_disk(reference, tmp_path, monkeypatch):
@@ -92,7 +72,7 @@ def small_disk(tmp_path):
 
 @pytest.mark.long
 def test_study_on_a_small_disk(small_disk):
-    """Killed by it, readable, and continued when it is larger; a command says so in two lines."""
+    """Killed by it, readable, and continued when it is larger; a command says so in a line."""
     folder = small_disk / "kept"
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
 
@@ -111,10 +91,9 @@ def test_study_on_a_small_disk(small_disk):
     command += ["--out", str(small_disk / "part")]
     told = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert (told.returncode, "Traceback" in told.stderr) == (2, False)
-    lines = [line for line in told.stderr.splitlines() if line.startswith(("Error", "Try"))]
-    assert len(lines) == 2
-    assert "No space left on device" in lines[0]
-    assert str(small_disk / "part") in lines[0]
+    (line,) = [line for line in told.stderr.splitlines() if line.startswith("Error")]
+    assert "No space left on device" in line
+    assert str(small_disk / "part") in line
     shutil.rmtree(small_disk / "part")
     subprocess.run(["mount", "-o", "remount,size=9m", str(small_disk)], check=True)
     assert run().returncode == 0

@@ -1,5 +1,6 @@
-"""The store of a study is read at any time, and a study with more runs extends it."""
+"""The store of a study is read at any time, and a study with more runs extends it; also by `jaxonline run`."""
 
+import json
 import re
 import warnings
 
@@ -7,15 +8,14 @@ import jax
 import numpy as np
 import pytest
 import stores
+from command_calls import ARMS, call, write
 from fresh_python import run_python
 from small_study import assert_same_bits, study
 from stopping import SWEEP, Stop, stop_after
 
 import jaxonline as jo
-from jaxonline.parameters.errors import DamagedStoreWarning, SkewedRunsWarning, UnfinishedStudyWarning
-from jaxonline.simulation import jobs
+from jaxonline.parameters.errors import SkewedRunsWarning, UnfinishedStudyWarning
 from jaxonline.simulation.blocks import default_mesh
-from jaxonline.simulation.segments import BlockPrograms
 from jaxonline.store.checkpoints import open_document
 
 
@@ -25,37 +25,11 @@ def reference():
 
 
 @pytest.fixture
-def played(monkeypatch, one_core):
-    """The segments (rounds before, blocks) that are played."""
-    seen, waves, programs_of = [], [], jobs._programs
-
-    def watched(*arguments):
-        programs = programs_of(*arguments)
-
-        def remembered(key, wave):
-            waves.append(wave.tolist())
-            return programs.keys_of_runs(key, wave)
-
-        def counted(matchup, keys, t, until, carry):
-            seen.append((int(t), waves[-1]))
-            return programs.advance(matchup, keys, t, until, carry)
-
-        return BlockPrograms(remembered, programs.begin, counted)
-
-    monkeypatch.setattr(jobs, "_programs", watched)
-    return seen
-
-
-@pytest.fixture
 def interrupted(tmp_path, one_core):
     """Of four blocks, all of the comparator, all of the first learner, and two of the sweep."""
     with pytest.raises(Stop):
         study(SWEEP, n_runs=7, checkpoint=tmp_path / "kept", progress=stop_after(16 + 16 + 9))
     return tmp_path / "kept"
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Readers
 
 
 def test_description_says_what_was_played(reference, tmp_path):
@@ -107,22 +81,6 @@ def test_load_raises_without_finished_runs(tmp_path):
         jo.load_result(tmp_path)
 
 
-def test_load_ignores_a_damaged_block(reference, tmp_path):
-    study(SWEEP, n_runs=7, checkpoint=tmp_path)
-    path = tmp_path / "blocks" / "learner 1" / "2.npz"
-    path.write_bytes(path.read_bytes()[::-1])
-    before = stores.tree(tmp_path)
-    with (
-        pytest.warns(DamagedStoreWarning, match=r"learner 1/2\.npz: is damaged"),
-        pytest.warns(UnfinishedStudyWarning, match="2 of 'two.0.', 2 of 'two.1.'"),
-    ):
-        found = jo.load_result(tmp_path)
-    assert stores.tree(tmp_path) == before
-    assert np.isnan(found.queries[1:, 4:6]).all()
-    with pytest.warns(DamagedStoreWarning, match=r"learner 1/2\.npz: is damaged.* computed again"):
-        assert_same_bits(study(SWEEP, n_runs=7, checkpoint=tmp_path), reference)
-
-
 def test_loaded_result_keeps_the_interval_of_its_precision(tmp_path):
     """The interval of a study that was played until it was precise holds for all numbers of runs."""
     wanted = jo.Precision(0.5, relative=True, quantity="cumulative_loss", least_runs=4)
@@ -133,10 +91,8 @@ def test_loaded_result_keeps_the_interval_of_its_precision(tmp_path):
     assert loaded.meta["precision"] == found.meta["precision"]
     assert (loaded.runs.tolist(), len(found.runs) < 100) == (found.runs.tolist(), True)
     np.testing.assert_array_equal(loaded.mean("cumulative_loss").low, found.mean("cumulative_loss").low)
-    plain = study(n_runs=len(found.runs), checkpoint=tmp_path)
-    loaded = jo.load_result(tmp_path)
-    assert "precision" not in loaded.meta, "the number of runs was given"
-    np.testing.assert_array_equal(loaded.mean("cumulative_loss").low, plain.mean("cumulative_loss").low)
+    study(n_runs=len(found.runs), checkpoint=tmp_path)
+    assert "precision" not in jo.load_result(tmp_path).meta, "the number of runs was given"
     with pytest.raises(Stop):
         study(n_runs=1000, stop=wanted, checkpoint=tmp_path / "new", progress=stop_after(1))
     meta = open_document((tmp_path / "new" / "study.json").read_bytes())["meta"]
@@ -164,22 +120,44 @@ except ModuleNotFoundError as error:
     assert run_python(code, tmp_path).strip() == "xarray is not installed; pip install 'jaxonline[xarray]'"
 
 
-def test_study_with_more_runs_equals_one_study(reference, tmp_path, played):
+def test_study_with_more_runs_equals_one_study(reference, tmp_path, one_core):
     """The block in which a run was not seen is not played again."""
-    study(SWEEP, n_runs=3, checkpoint=tmp_path)
-    played.clear()
-    assert_same_bits(study(SWEEP, n_runs=4, checkpoint=tmp_path), reference, slice(4))
-    assert played == []
-    assert_same_bits(study(SWEEP, n_runs=7, checkpoint=tmp_path), reference)
-    assert sorted({block for _, wave in played for block in wave}) == [2, 3]
-    played.clear()
+
+    def played(n_runs):
+        seen = []
+        options = {"checkpoint": tmp_path, "progress": lambda done, total, what: seen.append(what)}
+        assert_same_bits(study(SWEEP, n_runs=n_runs, **options), reference, slice(n_runs))
+        return {what.partition("block ")[2] for what in seen}
+
+    assert played(3) == {"1 of 2", "2 of 2"}
+    assert played(4) == set()
+    assert played(7) == {"3 of 4", "4 of 4"}
     with warnings.catch_warnings(action="error"):
         assert_same_bits(jo.load_result(tmp_path), reference)
-        assert_same_bits(study(SWEEP, n_runs=7, checkpoint=tmp_path), reference)
-    assert played == []
-    for other, message in (
-        ({"n_rounds": 40}, "n_rounds .was 80, is 40"),
-        ({"record_at": 2}, "recorded rounds .was .20,"),
-    ):
-        with pytest.raises(ValueError, match=rf"another study: .*{message}"):
-            study(SWEEP, n_runs=7, checkpoint=tmp_path, **other)
+        assert played(7) == set()
+
+
+@pytest.mark.long
+def test_command_with_more_runs_resumes_or_raises(tmp_path):
+    """More runs in the same blocks are the study played in one go; other blocks are refused by the checkpoint."""
+    table = ARMS | {"runs": 6, "block_size": 3}
+    file, out = write(tmp_path / "arms.toml", table), tmp_path / "out"
+    assert call("run", file, "--out", out).exit_code == 0
+    assert call("run", file, "--out", out, "--runs", 9).exit_code == 0
+    assert call("run", file, "--out", tmp_path / "whole", "--runs", 9).exit_code == 0
+    assert (out / "numbers.json").read_bytes() == (tmp_path / "whole" / "numbers.json").read_bytes()
+    write(file, table | {"block_size": 2})
+    done = call("run", file, "--out", out)
+    assert (done.exit_code, "block_size (was 3, is 2): give block_size=3" in done.stderr) == (2, True)
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore::jaxonline.parameters.errors.SkewedRunsWarning")
+def test_precision_in_a_study_file_decides_the_runs(tmp_path):
+    table = ARMS | {"precision": {"half_width": 0.3, "relative": True, "most_runs": 4000, "least_runs": 64}}
+    del table["runs"]
+    done = call("run", write(tmp_path / "arms.toml", table), "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    rows = json.loads((tmp_path / "out" / "numbers.json").read_text())["learners"]
+    for each in rows.values():
+        assert each["high"][-1] - each["mean"][-1] <= 0.3 * each["mean"][-1]

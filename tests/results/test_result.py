@@ -1,18 +1,21 @@
-"""What a study measured: means, intervals, paired differences, tables, labels, and the way to disk and back."""
+"""What a study measured: means, intervals, differences, tables, labels; saving, loading, and killed saves."""
 
+import errno
 import json
+import os
+import re
+import resource
 
 import numpy as np
 import pytest
+from fresh_python import run_python
 from made_up import RUNS, made_up
 from scipy import stats
 
-import jaxonline as jo
 from jaxonline.results import Result
-from jaxonline.results.report.tables import REGRET_COLUMNS, Table
 
 
-@pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
+@pytest.mark.parametrize("level", [0.5, 0.999])
 def test_means_and_student_intervals(level):
     result = made_up()
     estimate = result.mean(level=level)
@@ -22,6 +25,8 @@ def test_means_and_student_intervals(level):
     low, high = stats.t.interval(level, RUNS - 1, values.mean(axis=1), stats.sem(values, axis=1))
     np.testing.assert_allclose((estimate.low, estimate.high), (low, high), rtol=1e-12)
     assert (estimate.n_runs == RUNS).all()
+    np.testing.assert_allclose(result.quantiles(), np.quantile(values, [0.05, 0.5, 0.95], axis=1), rtol=1e-13)
+    assert result.quantiles(0.5).shape == (2, 3)
 
 
 def test_paired_differences():
@@ -60,13 +65,6 @@ def test_one_run_has_no_interval():
     np.testing.assert_array_equal(estimate.mean, result.cumulative_loss[:, 0])
     assert np.isnan(estimate.standard_error).all()
     assert np.isnan(estimate.low).all()
-
-
-def test_quantiles():
-    result = made_up()
-    expected = np.quantile(result.regret, [0.05, 0.5, 0.95], axis=1)
-    np.testing.assert_allclose(result.quantiles(), expected, rtol=1e-13)
-    assert result.quantiles(0.5).shape == (2, 3)
 
 
 def test_select_keeps_the_numbers_of_the_learners():
@@ -108,8 +106,7 @@ def test_a_saved_result_loads_with_the_same_numbers(tmp_path, comparator):
     result = made_up(comparator, failed=((0, 2),))
     path = result.save(tmp_path / "new" / "study.npz")
     assert path == tmp_path / "new" / "study.npz"
-    other = made_up().select("α")
-    other.save(path)
+    made_up().select("α").save(path)
     assert Result.load(path).learners == ("α",), "a store that is there is replaced"
     result.save(path)
     loaded = Result.load(str(path))
@@ -124,50 +121,155 @@ def test_a_saved_result_loads_with_the_same_numbers(tmp_path, comparator):
     assert [p.name for p in path.parent.iterdir()] == ["study.npz"], "nothing unfinished is left"
 
 
-def test_a_simulated_result_loads_with_the_same_meta(tmp_path):
-    game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
-    learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5)
-    result = jo.simulate(game, {"gradient": learner}, n_runs=2, n_rounds=6, comparator=jo.L2Ball(2.0), record_at=2)
-    loaded = Result.load(result.save(tmp_path / "study.npz"))
-    assert loaded.meta == result.meta
-    np.testing.assert_array_equal(loaded.regret, result.regret)
-    assert loaded.regret[0, 0].tolist() == [3.0, 3.0]
+def test_without_a_comparator_there_is_no_regret():
+    for call in (lambda result: result.regret, lambda result: result.mean("comparator_loss")):
+        with pytest.raises(ValueError, match="comparator"):
+            call(made_up(comparator=False))
+
+
+def thesis(path):
+    path.mkdir()
+    (path / "thesis.tex").write_text("chapter 1")
+
+
+def damaged(path):
+    content = made_up().save(path).read_bytes()
+    path.write_bytes(content[:-1])
+
+
+def link_to(make):
+    def linked(path):
+        make(path.with_name("elsewhere.npz"))
+        path.symlink_to(path.with_name("elsewhere.npz"))
+
+    return linked
+
+
+def arrays_of_numpy(path):
+    with path.open("wb") as file:
+        np.savez(file, runs=np.arange(3))
+
+
+FOREIGN = {
+    "a folder": thesis, "a file": lambda path: path.write_text("results"), "an empty file": lambda path: path.touch(),
+    "arrays of somebody else": arrays_of_numpy, "a damaged result": damaged, "a link to a folder": link_to(thesis),
+    "a link to nowhere": lambda path: path.symlink_to("nowhere"),
+}  # fmt: skip
+
+
+def everything(folder) -> dict:
+    return {path: path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_only_a_result_is_replaced(tmp_path, name):
+    path = tmp_path / "study.npz"
+    FOREIGN[name](path)
+    before = everything(tmp_path)
+    with pytest.raises(FileExistsError, match=f"{re.escape(str(path))}: exists"):
+        made_up().save(path)
+    assert everything(tmp_path) == before
+    with pytest.raises((ValueError, FileNotFoundError), match=re.escape(str(tmp_path))):
+        Result.load(path)
+
+
+@pytest.mark.parametrize("name", ["..", "", "r.csv", "study", ".npz"])
+def test_other_names_than_npz_are_rejected(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=r"^path: must end in \.npz .*to_pandas.*to_xarray"):
+        made_up().save(name)
+    assert everything(tmp_path) == {}
+
+
+def test_saving_through_a_link_keeps_the_link(tmp_path):
+    link_to(made_up().save)(tmp_path / "study.npz")
+    made_up().select("α").save(tmp_path / "study.npz")
+    assert (tmp_path / "study.npz").is_symlink()
+    assert Result.load(tmp_path / "elsewhere.npz").learners == ("α",)
+
+
+def test_numpy_reads_a_saved_result(tmp_path):
+    result = made_up()
+    with np.load(result.save(tmp_path / "study.npz")) as arrays:
+        np.testing.assert_array_equal(arrays["measure cumulative_loss"], result.cumulative_loss)
+        assert arrays["comparator_loss"].shape == (1, *result.regret.shape[1:]), "learners share it"
+
+
+def test_a_full_disk_names_the_path_and_leaves_what_was_there(tmp_path):
+    """Here: files may not be longer than 100 bytes."""
+    path = made_up().save(tmp_path / "study.npz")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    try:
+        with pytest.raises(OSError, match=re.escape(str(path))) as error:
+            made_up().select("α").save(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert (error.value.errno, error.value.filename) == (errno.EFBIG, str(path))
+    assert Result.load(path).learners == made_up().learners
+    assert os.listdir(tmp_path) == ["study.npz"]
+
+
+KILLED = """
+import os
+import numpy as np
+from jaxonline.results import Result
+
+def result(name):
+    loss = np.ones((1, 2, 1))
+    return Result((name,), np.arange(2), np.array([1]), {"cumulative_loss": loss, "queries": loss})
+
+def kill_at(step):
+    left = [step]
+    def counted(function):
+        def call(*arguments, **options):
+            left[0] -= 1
+            if left[0] < 0:
+                os._exit(9)
+            return function(*arguments, **options)
+        return call
+    for name in ("replace", "open", "fsync", "close"):
+        setattr(os, name, counted(getattr(os, name)))
+
+result("old").save("study.npz")
+for step in range(1000):
+    child = os.fork()
+    if not child:
+        kill_at(step)
+        result("new").save("study.npz")
+        os._exit(0)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    print(step, code, Result.load("study.npz").learners[0])
+    if code == 0:
+        break
+    result("old").save("study.npz")
+"""
+
+
+@pytest.mark.long
+def test_a_killed_save_leaves_the_old_or_the_new_result(tmp_path):
+    """A process that ends, without a word, before each rename, wait for the disk, and other step of saving."""
+    lines = [line.split() for line in run_python(KILLED, tmp_path).splitlines()]
+    found = [what for _, _, what in lines]
+    assert found == sorted(found, key=["old", "new"].index)
+    assert lines[-1][1:] == ["0", "new"]
+    assert {code for _, code, _ in lines[:-1]} == {"9"}
+    assert (found.count("old"), found.count("new") > 2) == (2, True)
 
 
 @pytest.mark.parametrize(
-    ("left_out", "columns", "cells"),
+    ("learners", "runs", "measure", "message"),
     [
-        ({}, [], ["", ""]),
-        ({"failed": ((0, 2),)}, ["failed"], ["1", "0"]),
-        ({"overflowed": ((1, 2), (1, 5))}, ["overflowed"], ["0", "2"]),
-        ({"failed": ((0, 2),), "overflowed": ((1, 3),)}, ["failed", "overflowed"], ["1 0", "0 1"]),
+        ("αβα", (0, 1), "queries", "learners: .*got 'α' more than once"),
+        ("αβγ", (0, 1), "round", "measures: .*got 'round'"),
+        ("αβγ", (0, 1), "comparator_loss", "measures: .*got 'comparator_loss'"),
+        ("αβγ", (3, 3), "queries", r"runs: must be distinct .* more than once"),
     ],
 )
-def test_the_table_on_a_terminal_shows_what_is_left_out(left_out, columns, cells):
-    table = Table("a table", made_up(**left_out).table(), REGRET_COLUMNS)
-    shown = table.shown[5:]
-    assert [column.head.replace("\n", " ") for column in shown] == [f"{what} runs" for what in columns]
-    assert [" ".join(column.show(row) for column in shown) for row in table.rows] == cells
-
-
-@pytest.mark.parametrize(
-    ("message", "call"),
-    [
-        ("quantity", lambda r: r.mean("loss")),
-        ("level", lambda r: r.mean(level=1.0)),
-        ("level", lambda r: r.mean(level=0.0)),
-        ("probabilities", lambda r: r.quantiles([0.5, 1.5])),
-        ("learners: must be one of 'α', .*got 'c'", lambda r: r.select("c")),
-        ("second: must be one of 'α', .*got 'c'", lambda r: r.paired_difference("α", "c")),
-        ("comparator", lambda r: made_up(comparator=False).regret),
-        ("comparator", lambda r: made_up(comparator=False).mean("comparator_loss")),
-    ],
-)
-def test_bad_arguments_of_results_are_named(message, call):
+def test_reserved_names_and_repetitions_are_rejected(learners, runs, measure, message):
+    """A run that counted twice would narrow the intervals."""
+    made = dict.fromkeys(("cumulative_loss", measure), np.zeros((3, 2, 1)))
     with pytest.raises(ValueError, match=message):
-        call(made_up())
-
-
-def test_loading_a_missing_store_fails(tmp_path):
-    with pytest.raises(FileNotFoundError, match="nowhere"):
-        Result.load(tmp_path / "nowhere")
+        Result(tuple(learners), np.array(runs), np.array([1]), made)
+    with pytest.raises(ValueError, match=r"runs: must be distinct .* more than once"):
+        made_up().select(runs=[0, 1, 0])

@@ -12,39 +12,30 @@ import jaxonline as jo
 from jaxonline.results.report.summary import horizon_table
 
 KINDS = {
-    "three": {},
-    "many": {"n_learners": 14},
-    "one learner": {"n_learners": 1},
-    "one run": {"n_runs": 1},
-    "one round": {"recorded": 1},
-    "no comparator": {"comparator": False},
-    "failed": {"failed": ((0, 1), (1, 2), (1, 3))},
-    "all failed": {"n_runs": 2, "failed": ((1, 0), (1, 1))},
-    "vector": {"vector": True},
+    "many": {"n_learners": 14}, "one run": {"n_runs": 1}, "one learner, one round": {"n_learners": 1, "recorded": 1},
+    "no comparator": {"comparator": False}, "all failed": {"n_runs": 2, "failed": ((1, 0), (1, 1))},
     "nasty": {"n_learners": len(NASTY), "names": NASTY, "meta": {"comparator": NASTY[0], "game": "L2\n" * 99}},
     "long": {"names": tuple(f"{'a very long name ' * 8}[{i}]" for i in range(3))},
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_result_prints_in_a_few_short_lines(kind):
+def test_a_result_is_printed_in_a_few_lines_and_safe_html(kind):
     result = made_result(**KINDS[kind])
     lines = repr(result).splitlines()
-    assert str(result) == repr(result)
     assert 3 < len(lines) <= 12
     assert all(line.isprintable() for line in lines)
-    assert lines[0].startswith("Result: ")
+    page = Tags(result._repr_html_())
+    assert not {tag for tag, _ in page.all} & {"script", "img", "a", "b", "link"}
+    for name in result.learners[:12]:
+        assert name.replace("\x1b", "�") in page.words or " ".join(name.split()).replace("\x1b", "�") in page.words
 
 
 def test_a_printed_result_has_the_numbers_of_the_best_learners():
     lines = repr(made_result(14, failed=((0, 1),), meta={"comparator": "L2Ball(radius=1.0)"})).splitlines()
-    assert [re.split(r"\s{2,}", line.strip()) for line in lines if line.startswith("learner ")][1:] == [
+    assert [re.split(r"\s{2,}", line.strip()) for line in lines if line.startswith("learner ")][1:3] == [
         ["learner 0", "2", "10.5 ± 1.3", "0.1053", "1"],
         ["learner 1", "2", "20.5 ± 2.5", "0.2055", "0"],
-        ["learner 2", "2", "30.5 ± 3.7", "0.3055", "0"],
-        ["learner 3", "2", "40.6 ± 5.0", "0.4065", "0"],
-        ["learner 4", "2", "50.7 ± 6.1", "0.5068", "0"],
-        ["learner 5", "2", "60.7 ± 7.4", "0.6074", "0"],
     ]
     assert "L2Ball(radius=1.0)" in lines[0]
     assert "and 8 more" in lines[-2]
@@ -57,34 +48,10 @@ def test_learners_are_printed_from_the_best_to_the_worst():
     assert np.isnan(rows[-1]["regret"])
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_html_of_a_result_is_short_and_safe(kind):
-    result = made_result(**KINDS[kind])
-    page = Tags(result._repr_html_())
-    assert len(result._repr_html_()) < 30_000
-    assert not {tag for tag, _ in page.all} & {"script", "img", "a", "b", "link"}
-    for name in result.learners[:12]:
-        assert name.replace("\x1b", "�") in page.words or " ".join(name.split()).replace("\x1b", "�") in page.words
-
-
-def test_a_notebook_shows_the_best_and_how_many_more():
-    page = made_result(20)._repr_html_()
-    assert "learner 11" in page
-    assert "learner 12" not in page
-    assert "and 8 more" in page
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Tables
-
-
 def test_pandas_has_a_row_for_each_learner_and_round():
     result = made_result(failed=((0, 1),))
     of = result.mean("queries", 0.9)
     frame = result.to_pandas("queries", 0.9)
-    assert list(frame.columns) == [
-        "learner", "round", "quantity", "label", "mean", "standard_error", "low", "high", "runs"
-    ]  # fmt: skip
     assert len(frame) == 3 * 10
     one = frame[(frame.learner == "learner 1") & (frame["round"] == 50)].iloc[0]
     assert (one["mean"], one.low, one.high, one.runs) == (of.mean[1, 4], of.low[1, 4], of.high[1, 4], 30)
@@ -92,18 +59,12 @@ def test_pandas_has_a_row_for_each_learner_and_round():
     np.testing.assert_array_equal(frame["mean"].to_numpy().reshape(3, 10), of.mean)
 
 
-@pytest.mark.parametrize(
-    ("options", "quantity"), [({}, "regret"), ({"comparator": False}, "cumulative_loss"), ({"n_runs": 1}, "regret")]
-)
-def test_pandas_shows_the_regret_or_the_loss_by_default(options, quantity):
-    result = made_result(**options)
-    frame = result.to_pandas()
-    assert set(frame.quantity) == {quantity}
-    np.testing.assert_array_equal(frame["mean"], result.mean(quantity).mean.ravel())
-    assert frame.low.isna().all() == (options.get("n_runs") == 1)
-
-
-def test_pandas_has_a_row_for_each_entry_of_a_vector():
+def test_pandas_shows_the_regret_or_the_loss_by_default_and_entries_of_vectors():
+    for options, quantity in (({}, "regret"), ({"comparator": False}, "cumulative_loss"), ({"n_runs": 1}, "regret")):
+        frame = made_result(**options).to_pandas()
+        assert set(frame.quantity) == {quantity}
+        np.testing.assert_array_equal(frame["mean"], made_result(**options).mean(quantity).mean.ravel())
+        assert frame.low.isna().all() == (options.get("n_runs") == 1)
     result = made_result(vector=True)
     frame = result.to_pandas("pulls")
     assert len(frame) == 3 * 10 * 2
@@ -112,19 +73,13 @@ def test_pandas_has_a_row_for_each_entry_of_a_vector():
 
 
 @pytest.mark.parametrize("show", [jo.Result.to_latex, jo.Result.to_markdown])
-def test_tables_reject_vectors(show):
+def test_tables_have_a_line_for_each_learner_and_reject_vectors(show):
+    result = made_result(vector=True)
+    for quantity in (None, "regret", "comparator_loss", "queries"):
+        text = show(result, quantity)
+        assert [sum(f"learner {i}" in line for line in text.splitlines()) for i in range(3)] == [1, 1, 1]
     with pytest.raises(ValueError, match=r"quantity: .*got 'pulls', which is a vector"):
-        show(made_result(vector=True), "pulls")
-
-
-@pytest.mark.parametrize("quantity", [None, "regret", "comparator_loss", "cumulative_loss", "queries"])
-def test_latex_and_markdown(quantity):
-    result = made_result(meta={"comparator": "L2Ball(radius=1.0)"})
-    tex, markdown = result.to_latex(quantity), result.to_markdown(quantity)
-    assert tex.startswith("\\begin{tabular}{lr")
-    assert tex.count("\\\\") == 4
-    assert len(markdown.splitlines()) == 5
-    assert all(f"learner {i}" in text for text in (tex, markdown) for i in range(3))
+        show(result, "pulls")
 
 
 def test_the_best_is_in_bold_type_only_if_it_differs_from_all_others():
@@ -147,9 +102,6 @@ def test_the_table_shows_bounds_and_excluded_runs():
     tex = result.to_latex(bounds={"learner 1": 1234.5})
     assert "theorem's bound & failed runs" in tex
     assert next(line for line in tex.splitlines() if "learner 1" in line).endswith(r"& 1,234 & 0 \\")
-    for bad, words in ({"nobody": 1.0}, "bounds: must be one of"), ({"learner 1": "x"}, r"bounds\['learner 1'\]"):
-        with pytest.raises((ValueError, TypeError), match=words):
-            result.to_latex(bounds=bad)
 
 
 def test_printing_does_not_warn_of_skewness():
@@ -160,10 +112,6 @@ def test_printing_does_not_warn_of_skewness():
         result.mean()
     with warnings.catch_warnings(action="error"):
         repr(result), result._repr_html_(), result.to_latex(), result.to_markdown()
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# What it says of itself
 
 
 @pytest.mark.long
@@ -183,14 +131,3 @@ def test_meta_describes_game_comparator_and_learners(tmp_path):
     assert {"python", "jax", "numpy"} <= meta["versions"].keys()
     assert "regret against the best in hindsight, L2Ball(radius=3.0)" in repr(result)
     assert jo.Result.load(result.save(tmp_path / "kept.npz")).meta == meta == json.loads(json.dumps(meta))
-
-
-def test_a_ranking_prints_as_plain_words(monkeypatch):
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    ranking = made_result().ranking()
-    words = str(ranking)
-    assert "\x1b" not in words
-    lines = [re.split(r"\s{2,}", line.strip()) for line in words.splitlines()]
-    for row, letter in zip(ranking.rows, "abc", strict=True):
-        assert [row["learner"], ranking.table.columns[1].show(row), letter] in lines
-    assert Tags(ranking._repr_html_()).words.count("learner 0") == 1

@@ -15,8 +15,6 @@ from jaxonline.parameters.errors import OverflowWarning
 from jaxonline.parameters.struct import struct
 from jaxonline.results import Result
 from jaxonline.simulation.blocks import default_mesh
-from jaxonline.simulation.measures import with_defaults
-from jaxonline.simulation.segments import Matchup, advance_run, begin_run
 
 ONE_DEVICE = default_mesh(jax.devices()[:1])
 RUNS, ROUNDS, CAPACITY = 24, 30, 8
@@ -130,13 +128,6 @@ def test_overflowed_runs_are_counted_in_table_and_xarray(reference, tmp_path):
     assert result.to_xarray().first_overflow.dims == ("learner", "run")
 
 
-def test_result_without_overflow_data_has_no_overflowed_runs(reference):
-    measures = {"cumulative_loss": np.ones((1, 2, 1)), "queries": np.ones((1, 2, 1))}
-    result = Result(learners=("a",), runs=np.arange(2), rounds=np.array([1]), measures=measures)
-    assert result.overflowed.tolist() == [0]
-    assert result.first_overflow.shape == (1, 2)
-
-
 @pytest.mark.long
 def test_overflow_warns_once_before_and_once_after_the_runs(reference):
     """They name the learner, its probability, how many of how many runs, and the way out."""
@@ -158,18 +149,14 @@ def test_no_warning_without_overflow():
     assert result.meta["overflow_probability"] == {"calm": 0.0}
 
 
-def test_overflow_probability_is_reported_at_the_start(capsys):
+def test_overflow_probability_is_reported_at_the_start():
     seen = []
     result = quiet_study(progress=lambda *each: seen.append(each))
     stated = result.meta["overflow_probability"]["storing"]
     assert stated == stats.binom.sf(CAPACITY, ROUNDS, SHARE)
     done, total, line = seen[0]
     assert (done, total) == (0, seen[-1][1])
-    assert "storing" in line
-    assert f"{stated:.2g}" in line
-    assert [done for done, _, _ in seen[1:]] == list(range(1, total + 1))
-    quiet_study(progress=True)
-    assert f"storing: out of storage with probability {stated:.2g} in a run of 30 rounds" in capsys.readouterr().err
+    assert f"storing: out of storage with probability {stated:.2g} in a run of 30 rounds" in line
 
 
 @pytest.mark.long
@@ -220,49 +207,24 @@ def test_checkpoint_stores_first_overflow(reference, tmp_path):
     np.testing.assert_array_equal(replayed.first_overflow, reference.first_overflow[:, [20, 3]])
 
 
-def test_learners_without_overflow_have_no_overflow_check_in_the_program():
-    """The number goes through a round untouched: it is an argument that is returned."""
-
-    def passed_through(learner) -> bool:
-        matchup = Matchup(game(), jo.WithFeedback(learner, jo.FullInformation()), None, with_defaults(()))
-        keys = jo.game.stream_keys(jax.random.key(0))
-        carry = begin_run(matchup, keys)
-        program = jax.make_jaxpr(lambda carry, t: advance_run(matchup, keys, carry, t).totals.first_overflow)
-        jaxpr = program(carry, jnp.int32(1)).jaxpr
-        return jaxpr.outvars[0] in jaxpr.invars
-
-    assert passed_through(Silent(SHARE))
-    assert not passed_through(Storing(SHARE))
-
-
-@pytest.mark.long
-def test_overflow_must_be_a_boolean_scalar():
-    class Number(Silent):
-        def update(self, key, state, oracle):
-            return state, StoringInfo(jnp.int32(3))
-
+def test_wrong_declarations_of_overflow_raise():
+    @struct
     class Many(Silent):
         def update(self, key, state, oracle):
             return state, StoringInfo(jnp.array([True, False]))
 
+    @struct
     class Nothing(Silent):
         def update(self, key, state, oracle):
             return state, StoringInfo(None)
 
-    for cls in (Number, Many, Nothing):
-        jax.tree_util.register_pytree_node(cls, lambda _: ((), None), lambda *_, cls=cls: cls(0.1))
-    for cls in (Number, Many):
-        with pytest.raises(TypeError, match="overflow"):
-            study({"a": cls(0.1)})
-    assert study({"a": Nothing(0.1)}).overflowed.tolist() == [0]
-
-
-@pytest.mark.parametrize("probability", [-0.1, 1.5, np.nan])
-def test_overflow_probability_must_be_in_the_unit_interval(probability):
     @struct
     class Wrong(Silent):
         def overflow_probability(self, n_rounds):
-            return probability
+            return 1.5
 
+    with pytest.raises(TypeError, match="overflow"):
+        study({"a": Many(0.1)})
     with pytest.raises(ValueError, match="overflow_probability of 'a'"):
         study({"a": Wrong(0.1)})
+    assert study({"a": Nothing(0.1)}).overflowed.tolist() == [0]

@@ -62,16 +62,10 @@ def test_the_betting_interval_covers_a_rare_loss_where_the_anytime_interval_does
 
 
 def test_a_stopped_study_says_that_its_mean_is_biased_and_what_is_unseen():
-    runs = np.random.default_rng(0).normal(size=400) + 5.0
-    with pytest.warns(SkewedRunsWarning):
-        found = stop(jo.Precision(0.5, quantity=Q), runs)
+    found = stop(jo.Precision(0.2, quantity=Q), np.random.default_rng(0).normal(size=400) % 1, BETTING)
     assert found.meta["precision"]["biased_mean"]
     assert "so the mean is biased" in repr(found)
-    assert "events with a probability below 0.03 per run may be missing" in repr(found)
-    assert "so the mean is biased" in found._repr_html_()
-    betting = stop(jo.Precision(0.2, quantity=Q), runs % 1, BETTING)
-    assert "so the mean is biased" in repr(betting)
-    assert "may be missing" not in repr(betting)
+    assert "may be missing" not in repr(found)
 
 
 def test_another_quantity_of_a_stopped_study_has_the_anytime_interval():
@@ -82,21 +76,11 @@ def test_another_quantity_of_a_stopped_study_has_the_anytime_interval():
 
 
 def test_given_limits_choose_the_betting_interval():
-    assert jo.Precision(0.1, quantity=Q, low=0.0, high=4.0).choose_interval(10, 10_000) == jo.intervals.Betting(
-        0.0, 4.0, Q
-    )
+    betting = jo.Precision(0.1, quantity=Q, low=0.0, high=4.0).choose_interval(10, 10_000)
+    assert betting == jo.intervals.Betting(0.0, 4.0, Q)
     assert jo.Precision(0.1, quantity=Q).choose_interval(10, 10_000) == ANYTIME
     relative = jo.Precision(0.1, relative=True, low=-1.0, high=1.0)
     assert relative.choose_interval(1000, 100) == jo.intervals.Betting(-1.0, 1.0, "regret")
-
-
-@pytest.mark.long
-def test_a_study_of_data_stops_with_given_limits():
-    """Predictions lie in [-1, 1] and labels are 1, so losses are in [0, 4]; the predictor 0 loses 1."""
-    options = {"n_rounds": 2, "n_runs": 2000, "comparator": jo.L2Ball(5.0)}
-    result = jo.simulate(DATA, {"sgd": DESCENT}, stop=jo.Precision(0.3, low=-1.0, high=4.0), **options)
-    assert result.interval == jo.intervals.Betting(-1.0, 4.0, "regret")
-    assert result.meta["precision"]["reached"]
 
 
 def test_a_betting_interval_that_is_too_wide_names_the_number_of_runs():
@@ -108,19 +92,6 @@ def test_a_betting_interval_that_is_too_wide_names_the_number_of_runs():
     runs = np.random.default_rng(1).random(200)
     with pytest.warns(PrecisionWarning, match=r"about 2\d0 runs are needed \(about 2\d0 without low and high"):
         stop(jo.Precision(0.06, quantity=Q), runs, BETTING)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"low": 0.0}, "high: must be given together with low"),
-        ({"high": 0.0}, "low: must be given together with high"),
-        ({"low": 1.0, "high": 0.0}, r"low: must be at most high \(got 1.0 and 0.0\)"),
-    ],
-)
-def test_wrong_limits_raise(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        jo.Precision(0.1, **arguments)
 
 
 @pytest.mark.long

@@ -9,8 +9,7 @@ from count_programs import n_compiled
 
 import jaxonline as jo
 from jaxonline.learners import InverseTime
-from jaxonline.simulation import jobs, planning
-from jaxonline.simulation.segments import BlockPrograms
+from jaxonline.simulation import jobs
 
 STEPS = {"fixed": 0.1, "falling": jo.InverseSqrt(0.1), "inverse": InverseTime(0.1)}
 
@@ -32,16 +31,6 @@ def test_every_program_is_compiled_once(caplog):
         assert f"XLA compilation of jit({name})" not in said
 
 
-def test_programs_of_a_single_learner_are_compiled_in_threads(caplog):
-    with jax.log_compiles():
-        study(37, ("fixed",))
-    said = " ".join(record.message for record in caplog.records)
-    for name in ("begin", "advance"):
-        assert len(re.findall(rf"MLIR module conversion jit\({name}\)", said)) == 1
-    for name in ("keys_of_runs", "begin", "advance"):  # in threads
-        assert f"XLA compilation of jit({name})" not in said
-
-
 @pytest.mark.parametrize("settings", [lambda: jax.enable_x64(True), lambda: jax.default_matmul_precision("highest")])
 def test_jax_config_contexts_do_not_compile_twice(settings):
     """The threads that compile are not in that context."""
@@ -49,40 +38,6 @@ def test_jax_config_contexts_do_not_compile_twice(settings):
     with settings():
         study(43)
     assert [n_compiled(name) for name in ("begin", "advance")] == [n + len(STEPS) for n in before]
-
-
-def test_second_call_in_float64_compiles_nothing(x64):
-    study(47)
-    before = n_compiled("advance")
-    study(47)
-    assert n_compiled("advance") == before
-
-
-def test_numbers_do_not_depend_on_other_learners():
-    together = study(29)
-    for i, name in enumerate(STEPS):
-        np.testing.assert_array_equal(together.cumulative_loss[i], study(29, (name,)).cumulative_loss[0])
-
-
-def test_next_job_is_compiling_while_a_job_runs(monkeypatch):
-    begun, played = [], []
-    monkeypatch.setattr(jobs, "_compiled_kinds", set())
-    monkeypatch.setattr(
-        jobs, "_start_compiling", lambda job, _: begun.append(job) or (lambda: BlockPrograms(*[None] * 3))
-    )
-    monkeypatch.setattr(planning, "play_job", lambda job, *_: played.append((job, list(begun))) or 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        study(29)
-    (first, before), *others = played
-    assert not others
-    assert [job.name for job in before] == ["fixed", "falling"]
-    assert first.name == "fixed"
-
-
-def test_known_programs_are_not_compiled_again(monkeypatch):
-    before = study(41)
-    monkeypatch.setattr(jobs, "_start_compiling", None)
-    np.testing.assert_array_equal(study(41).cumulative_loss, before.cumulative_loss)
 
 
 def test_other_static_fields_compile_another_program(monkeypatch):

@@ -8,16 +8,12 @@ from count_programs import n_compiled
 from hypothesis import given
 from hypothesis import strategies as st
 from small_study import BALL, ROUNDS, RUNS, WIDTH, assert_same_bits, learner, small_game, study
-from tiers import some
 
 import jaxonline as jo
-from jaxonline.estimators import FullGradient, KnownCovariance
+from jaxonline.estimators import FullGradient
 from jaxonline.simulation import record_rounds
-from jaxonline.simulation.blocks import default_mesh, waves
+from jaxonline.simulation.blocks import default_mesh
 from jaxonline.simulation.jobs import Plan
-from jaxonline.simulation.measures import with_defaults
-from jaxonline.simulation.segments import Matchup, advance, begin, keys_of_runs
-from jaxonline.simulation.sweeps import as_team
 
 
 @pytest.fixture(scope="module")
@@ -28,10 +24,6 @@ def reference() -> jo.Result:
 @pytest.fixture(scope="module")
 def many_read_outs() -> jo.Result:
     return study(record_at=40)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# The same bits
 
 
 def test_result_has_the_requested_sizes(reference):
@@ -60,9 +52,8 @@ def test_simulate_equals_play_for_each_run(reference):
                 assert reference.comparator_loss[0, run, i] > least
 
 
-@pytest.mark.parametrize("n_devices", some([2, 8], 8))
-def test_number_of_devices_does_not_change_the_bits(reference, n_devices):
-    assert_same_bits(study(mesh=default_mesh(jax.devices()[:n_devices])), reference)
+def test_number_of_devices_does_not_change_the_bits(reference):
+    assert_same_bits(study(mesh=default_mesh(jax.devices()[:8])), reference)
 
 
 @pytest.mark.long
@@ -75,7 +66,7 @@ def test_key_changes_numbers_and_block_size_only_last_bits(reference):
     np.testing.assert_allclose(wide.comparator_loss, reference.comparator_loss, rtol=1e-4)
 
 
-@pytest.mark.parametrize("runs", [[7], [19, 0, 7], [5, 4, 3, 2]])
+@pytest.mark.parametrize("runs", [[7], [19, 0, 7]])
 def test_selected_runs_are_the_same_as_in_the_full_study(reference, runs):
     replayed = study(runs=runs)
     assert replayed.runs.tolist() == runs
@@ -84,26 +75,6 @@ def test_selected_runs_are_the_same_as_in_the_full_study(reference, runs):
 
 def test_more_runs_keep_the_first_runs(reference):
     assert_same_bits(reference, study(n_runs=RUNS + 5), runs=slice(RUNS))
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("order", [[3, 1, 0, 2, 4, 6, 5, 7], [7, 7, 0, 1, 2, 3, 4, 5]])
-def test_order_of_blocks_does_not_change_the_bits(order):
-    """A block's numbers do not depend on its place in a wave, nor on its neighbours."""
-    mesh = default_mesh()
-    team = as_team(small_game(), "learner", learner())
-    matchup = Matchup(team.game, team.entrant, None, with_defaults(()))
-    key = jax.random.key(3)
-
-    def played(blocks):
-        keys = keys_of_runs(key, np.asarray(blocks, np.int32), width=WIDTH, mesh=mesh)
-        carry = begin(matchup, keys, mesh=mesh)
-        _, totals = advance(matchup, keys, jnp.int32(0), jnp.array([ROUNDS, 0], jnp.int32), carry, mesh=mesh)
-        return np.asarray(totals.measures["cumulative_loss"].total)
-
-    if mesh.devices.size < len(order):
-        pytest.skip(f"needs {len(order)} devices, there are {mesh.devices.size}")
-    np.testing.assert_array_equal(played(order), played(range(8))[order])
 
 
 def test_number_of_recorded_rounds_does_not_change_the_bits(reference, many_read_outs):
@@ -135,7 +106,6 @@ def test_horizon_does_not_change_earlier_rounds(reference):
 def test_float64_is_used_if_enabled(x64):
     result = study(n_runs=4)
     assert result.meta["dtype"] == "float64"
-    assert_same_bits(study(n_runs=4, runs=[1]), result, runs=[1])
     _, history = jo.play(small_game(), learner(), jax.random.fold_in(jax.random.key(3), 1), ROUNDS)
     X, y = np.asarray(history.x), np.asarray(history.y)
     np.testing.assert_allclose(result.cumulative_loss[0, 1, -1], np.sum(np.asarray(history.loss)), rtol=1e-13)
@@ -157,10 +127,6 @@ def test_deterministic_data_stream_shares_its_comparator():
         assert_same_bits(jo.simulate(game, learner(), runs=runs, **options), result, runs=runs)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Sweeps and several learners
-
-
 ETAS = [0.01 * 1.3**i for i in range(20)]
 
 
@@ -177,9 +143,7 @@ def test_sweep_equals_its_learners_simulated_separately(swept):
         np.testing.assert_array_equal(swept.comparator_loss[[i]], alone.comparator_loss)
 
 
-def test_sweep_is_reproducible(swept):
-    again = study({"eta": jo.sweep({f"{eta:.3g}": learner(eta) for eta in ETAS})}, n_runs=4)
-    assert_same_bits(again, swept)
+def test_selected_runs_of_a_sweep_are_the_same(swept):
     replayed = study({"eta": jo.sweep([learner(eta) for eta in ETAS])}, n_runs=4, runs=[2, 3])
     assert replayed.learners[3] == "eta[3]"
     assert_same_bits(replayed, swept, runs=[2, 3])
@@ -222,17 +186,6 @@ def test_initial_state_may_be_a_python_number():
     assert result.cumulative_loss[0].tolist() == [[1.0, 1.0 + 4.0, 1.0 + 4.0 + 9.0]]
 
 
-def test_sweep_of_unlike_learners_raises():
-    with pytest.raises(ValueError, match="item 1"):
-        jo.sweep([learner(), learner(estimator=KnownCovariance())])
-    with pytest.raises(ValueError, match="learners: must hold"):
-        jo.sweep([])
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Compilations
-
-
 @pytest.mark.long
 def test_sweep_of_twenty_step_sizes_compiles_once():
     """As a sweep, and as twenty studies; numbers may be of any kind."""
@@ -264,10 +217,6 @@ def test_other_horizons_rounds_and_runs_compile_nothing():
     assert n_compiled() == before
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Read-outs and waves
-
-
 @given(st.integers(1, 5000), st.integers(1, 60), st.sampled_from(["linear", "log"]))
 def test_record_rounds(n_rounds, record_at, spacing):
     """Increasing, the horizon the last one, never more than asked for; on a linear scale as far apart as can be."""
@@ -284,18 +233,3 @@ def test_record_rounds(n_rounds, record_at, spacing):
     assert set(rounds) <= {until for _, until in segments}
     assert len(segments) <= (1 if spacing == "linear" else 2) * len(rounds)
     assert plan.n_steps() == len(segments)
-
-
-@given(st.lists(st.integers(1, 500), min_size=1, max_size=8))
-def test_record_rounds_of_a_list(wanted):
-    rounds = record_rounds(500, wanted)
-    assert rounds.tolist() == sorted({*wanted, 500})
-    assert len(list(Plan(None, 500, rounds, 1, default_mesh(jax.devices()[:1]), [0]).segments())) <= 2 * len(rounds)
-
-
-@given(st.lists(st.integers(0, 100), unique=True, max_size=20), st.sampled_from([1, 2, 8]))
-def test_waves_pad_with_the_last_block(blocks, n_devices):
-    mesh = default_mesh(jax.devices()[:n_devices])
-    parts = [wave[:real] for wave, real in waves(blocks, mesh)]
-    assert [int(b) for part in parts for b in part] == blocks
-    assert all(len(wave) == mesh.devices.size for wave, _ in waves(blocks, mesh))

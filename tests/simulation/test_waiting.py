@@ -36,12 +36,8 @@ def worker(status, executing):
     return {"status": status, "metrics": {"task_counts": {"executing": executing}}}
 
 
-BUSY, PAUSED, PAUSED_AND_BUSY, FREE = (
-    worker("running", 1),
-    worker("paused", 0),
-    worker("paused", 1),
-    worker("running", 0),
-)
+BUSY, PAUSED = worker("running", 1), worker("paused", 0)
+FREE, PAUSED_AND_BUSY = worker("running", 0), worker("paused", 1)
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """What the verifier assumes: it says so, notices what contradicts it, and convicts nobody of what it cannot see."""
 
-import re
+import warnings
 
 import jax
 import jax.numpy as jnp
@@ -12,13 +12,11 @@ from jaxonline import verify
 from jaxonline.verify.intervals import KnownVariance
 from jaxonline.verify.sampling import Moments
 
-# ---------------------------------------------------------------------------------------------------------------------
+
 # Rare values: 1/q with probability q, else 0, has the mean 1, the second moment and nearly the kurtosis 1/q
-
-
-@pytest.mark.parametrize("q", [1e-7, 1e-6, 1e-5])
+@pytest.mark.parametrize("q", [1e-7, 1e-5])
 def test_rare_values_make_the_verdict_undecided(q):
-    for seed in range(5):
+    for seed in range(3):
         result = _without_warnings(two_values(q), 1.0, seed=seed)
         assert result.verdict == "undecided"
         assert "identical" in result.notes[0] or "1000" in result.notes[0]
@@ -55,20 +53,6 @@ def test_a_wrong_constant_coordinate_makes_the_verdict_undecided():
     assert verify.unbiased(estimator, [0.6, 0.5], **options).verdict == "biased"
 
 
-def test_rare_values_do_not_respect_a_bound_on_the_second_moment():
-    """2^15 with probability 2^-20, else 0.1: 1,024 times the bound 1."""
-    seen = verify.second_moment(two_values(2.0**-20, 2.0**15, 0.1), 1.0, mesh=ONE)
-    assert seen.verdict == "undecided"
-    assert "identical" in seen.notes[0] or "exceeds 1000" in seen.notes[0]
-    noisy = verify.second_moment(two_values(2.0**-20, 2.0**15, 0.1, 0.05), 1.0, mesh=ONE, seed=2)
-    assert noisy.verdict != "respected" or "if E |theta|^4 <= 1000 (E |theta|^2)^2" in str(noisy)
-    assert verify.second_moment(uniform, 0.1, kurtosis=6.0, mesh=ONE).assumption == ""  # a violation needs none
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# What is stated and wrong
-
-
 def test_samples_contradict_a_wrong_second_moment():
     """The stated one is 2, that of the samples 101."""
     estimator, options = two_values(0.01, 100.0, 0.0, 1.7), {"detect": 0.1, "mesh": ONE}
@@ -97,18 +81,6 @@ def test_a_bias_is_found_despite_a_wrong_second_moment():
         assert unstated.notes[1].startswith("biased if the kurtosis is at most ")
 
 
-@pytest.mark.parametrize(("factor", "verdict"), [(0.5, "undecided"), (1.0, "respected"), (1.5, "undecided")])
-def test_samples_contradict_a_wrong_exact_second_moment(factor, verdict):
-    """|uniform|^2 has E Z^2 / (E Z)^2 = 9/5."""
-    result = verify.second_moment(uniform, 10.0, exact=factor / 3, kurtosis=20.0, mesh=ONE)
-    assert result.verdict == verdict
-    assert ("contradict the exact value" in result.notes[0]) == (factor != 1.0)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Estimates of any kind
-
-
 def _pytree(key):
     u = jax.random.uniform(key, (2, 2), jnp.float32)
     return {"complex": jax.lax.complex(u[0], jnp.full(2, 0.25)), "rest": (u[1], u[0, 0] ** 2, jnp.int32(1))}
@@ -129,12 +101,6 @@ def test_an_estimate_may_be_a_complex_pytree():
         verify.unbiased(_pytree, target, second_moment=1.0, mesh=ONE)
 
 
-def test_the_second_moment_of_a_pytree_sums_all_squares():
-    """The sum of the squares of all numbers: four uniform ones, twice 1/16, a uniform one's square, and 1."""
-    exact = 4 / 3 + 2 / 16 + 1 / 5 + 1
-    assert verify.second_moment(_pytree, 4.0, exact=exact, kurtosis=5.0, mesh=ONE).verdict == "respected"
-
-
 def test_per_coordinate_detects_a_bias_of_a_small_coordinate():
     """Target [1000, 1], mean [1000, 3]: 0.002 of the largest coordinate, and three times its own."""
     estimator, options = power(np.array([60.0, 60.0]), np.array([970.0, -27.0])), {"kurtosis": 10, "mesh": ONE}
@@ -143,23 +109,6 @@ def test_per_coordinate_detects_a_bias_of_a_small_coordinate():
     assert (each.verdict, each.unit) == ("biased", 1.0)
     assert each.bias == pytest.approx(2.0, abs=each.half_width)
     assert verify.unbiased(estimator, [1000.0, 3.0], per_coordinate=True, **options).verdict == "within tolerance"
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# What is printed
-
-
-def test_the_headline_of_samples_states_the_end_of_the_interval_and_the_assumption():
-    """A bias of 1.5 % is not found, and the text does not call the estimator unbiased."""
-    result = verify.unbiased(power(shift=0.0075), 0.5, kurtosis=10.0, mesh=ONE)
-    first, second = str(result).splitlines()
-    end = 100 * (abs(result.bias) + result.half_width)
-    percentage = re.match(r"no bias above (\S+) % found \(bias \+0.01", first)
-    assert percentage
-    assert end <= float(percentage[1]) <= min(1.1 * end, 4.0)
-    assert first.endswith("in units of the target, 0.5), if kurtosis <= 10")
-    assert "minimum detectable bias 0.0" in second
-    assert "false alarms 1e-09" in second
 
 
 UNDECIDED = {
@@ -188,15 +137,8 @@ def test_undecided_verdicts_contain_advice(case):
 
 
 def _without_warnings(*args, **options):
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
+    with warnings.catch_warnings(action="ignore", category=UserWarning):
         return verify.unbiased(*args, mesh=ONE, **options)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Keys, rounding, time
 
 
 def test_a_second_moment_equal_to_the_squared_mean_gives_a_finite_interval(x64):

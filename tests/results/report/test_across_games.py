@@ -56,10 +56,6 @@ def test_probabilities_of_improvement_equal_those_of_rliable(hashed, pair):
     assert_close_ends(estimate, low, high)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Closed forms
-
-
 def test_each_game_is_divided_by_the_mean_of_the_reference():
     losses = {"small": np.array([[1.0, 3.0], [4.0, 4.0]]), "large": np.array([[300.0, 500.0], [500.0, 500.0]])}
     across = AcrossGames(("a", "b"), losses, reference="b")
@@ -123,10 +119,6 @@ def test_the_interquartile_mean_is_the_integral_of_the_quantiles():
         np.testing.assert_allclose(found, stats.trim_mean(fine, 0.25))
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Coverage
-
-
 @pytest.mark.long
 def test_intervals_cover_and_those_that_ignore_the_error_of_the_reference_do_not():
     """200 studies of 4 games with 20 runs: at a coverage of 93 %, fewer than 173 have a probability below 0.001."""
@@ -160,10 +152,6 @@ def test_resamples_keep_the_runs_of_learners_together():
     assert errors[1] > 10 * errors[0]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Tables, figures and errors
-
-
 def make_standings(*, gap=False):
     rng = np.random.default_rng(5)
 
@@ -191,29 +179,23 @@ LOSSES = {"game": np.array([[1.0, 2.0], [-3.0, 2.0]])}
 @pytest.mark.parametrize(
     ("losses", "options", "words"),
     [
-        ({}, {"reference": "a"}, "losses: must have at least one entry"),
         ({"game": np.ones((2, 1))}, {"reference": "a"}, r"losses\['game'\]: must have 2 learners and at least two"),
-        (LOSSES, {"reference": "c"}, "reference: .*got 'c'"),
         (LOSSES, {"reference": "b"}, "reference: must be above `best`.*'game'"),
         (LOSSES, {"reference": {}}, "reference: must have a number for each game"),
-        (LOSSES, {"reference": None}, "reference: must be the name of a learner or a dictionary"),
         (LOSSES, {"reference": {"game": -1.0}}, "reference: must be above `best`"),
-        (LOSSES, {"reference": {"game": np.inf}}, r"reference\['game'\]: .*got inf"),
-        (LOSSES, {"reference": "a", "best": 3}, "best: .*got 3"),
-        (LOSSES, {"reference": "a", "level": 1.0}, "level: .*got 1"),
         ({"game": np.array([[1.0, np.nan], [1.0, 2.0]])}, {"reference": "a"}, "reference: must have no failed run"),
     ],
 )  # fmt: skip
-def test_invalid_arguments_raise_errors(losses, options, words):
-    with pytest.raises((TypeError, ValueError), match=words):
+def test_losses_that_cannot_be_divided_raise_errors(losses, options, words):
+    with pytest.raises(ValueError, match=words):
         AcrossGames(("a", "b"), losses, **options)
 
 
-def test_other_invalid_arguments_raise_errors(hashed):
-    with pytest.raises(ValueError, match=r"learners: .*got 'd'"):
-        hashed.probability_of_improvement("a", "d")
-    with pytest.raises(ValueError, match=r"against: .*got 'd'"):
-        hashed.improvements("d")
+def test_unknown_learners_and_games_raise_errors(hashed):
+    for name, call in (("learners", lambda: hashed.probability_of_improvement("a", "d")),
+                       ("against", lambda: hashed.improvements("d"))):  # fmt: skip
+        with pytest.raises(ValueError, match=rf"{name}: .*got 'd'"):
+            call()
     one, other = (make_standings().results["first"].select(name) for name in ("a", "b<i>"))
     with pytest.raises(ValueError, match=r"results: must have a game that every learner plays"):
         Standings({"one": one, "other": other}).across_games("a")

@@ -1,4 +1,4 @@
-"""Tables: the same cells as text, Markdown, LaTeX and HTML; numbers in the DataFrame and in CSV; escaped texts."""
+"""Tables as text, Markdown, LaTeX, HTML, DataFrame and CSV; the page of a report; escaped texts."""
 
 import csv
 import io
@@ -7,7 +7,8 @@ import re
 
 import numpy as np
 import pytest
-from made_results import NASTY, Tags
+from made_results import NASTY, Tags, made_result
+from matplotlib.figure import Figure
 from rich.console import Console
 
 from jaxonline.results.report.tables import (
@@ -19,9 +20,10 @@ from jaxonline.results.report.tables import (
     Text,
     format_measurement,
     format_number,
-    shorten,
+    html_page,
     strict_json,
 )
+from jaxonline.study import Report
 
 ROWS = [
     {"set": "A & B", "learner": "one | two", "regret": 20.46, "low": 20.17, "high": 20.75, "bound": None, "failed": 0},
@@ -85,12 +87,6 @@ def test_bold_numbers():
     assert table.html().count("font-weight: bold") == 1
 
 
-def test_two_columns_may_have_the_same_head():
-    table = Table("", [{"a": 1.0, "b": 2.0}], (Number("a", "x"), Number("b", "x")))
-    assert table.latex().splitlines()[4] == r"1 & 2 \\"
-    assert table.markdown().splitlines()[0] == "| x | x |"
-
-
 def test_the_frame_and_csv_hold_the_numbers():
     rows = [{"a": "x, y", "b": 1 / 3}, {"a": None, "b": 2}]
     assert Table("", rows, (Text("a"),)).csv() == 'a,b\n"x, y",0.333333\n,2\n'
@@ -128,17 +124,11 @@ def test_excluded_runs_are_shown_where_there_are_any(counts):
     assert [column.key for column in shown[5:]] == list(counts)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Numbers and texts
-
-
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        (0.0, "0"), (-0.0, "0"), (3.0, "3"), (-3.0, "-3"), (1234567.0, "1,234,567"), (12345.678, "12,346"),
-        (20.4567, "20.46"), (-0.5, "-0.5000"), (0.000123456, "0.0001235"), (0.0000123456, "1.235e-05"),
-        (1e7, "1.000e+07"), (9999999.7, "1.000e+07"), (9.99996, "10.00"), (np.nan, "-"), (np.inf, "∞"),
-        (-np.inf, "-∞"), (np.float32(2.5), "2.500"), (7, "7"),
+        (-0.0, "0"), (-3.0, "-3"), (1234567.0, "1,234,567"), (20.4567, "20.46"), (0.000123456, "0.0001235"),
+        (0.0000123456, "1.235e-05"), (9999999.7, "1.000e+07"), (9.99996, "10.00"), (np.nan, "-"), (-np.inf, "-∞"),
     ],
 )  # fmt: skip
 def test_format_number(value, words):
@@ -189,9 +179,56 @@ def test_formulas_stay_formulas_in_latex():
     assert r"$\epsilon_t$-greedy, 50 \% of a\_b" in tex
 
 
-def test_shorten():
-    assert shorten("a name", 6) == "a name"
-    for most in range(3, 20):
-        short = shorten("gradient descent[0.125]", most)
-        assert len(short) <= most
-        assert "…" in short
+NASTY_ROWS = [{"learner": name, "regret": float(i), "low": i - 1.0, "high": i + 1.0} for i, name in enumerate(NASTY)]
+NASTY_COLUMNS = Text("learner", NASTY[0]), Interval("regret", "regret\n(95 %)", "{:.1f}")
+
+
+def test_the_page_has_every_part_escapes_texts_and_loads_nothing():
+    tables = [Table(NASTY[0], NASTY_ROWS, NASTY_COLUMNS, caption=NASTY[1])]
+    figures = {NASTY[2]: b"\x89PNG of a figure"}
+    page = html_page(NASTY[0], sentences=NASTY, tables=tables, figures=figures, configuration="\n".join(NASTY))
+    tags = Tags(page)
+    assert not {tag for tag, _ in tags.all} & {"script", "link", "iframe", "object", "base", "form", "a"}
+    sources = [attributes["src"] for tag, attributes in tags.all if tag == "img"]
+    assert [source[:22] for source in sources] == ["data:image/png;base64,"]
+    assert all("alt" in attributes for tag, attributes in tags.all if tag == "img")
+    assert not re.search(r"https?://|url\(|@import", page)
+    counts = {tag: sum(name == tag for name, _ in tags.all) for tag in ("h1", "table", "img", "pre")}
+    assert set(counts.values()) == {1}
+    assert not [attributes for _, attributes in tags.all if any(name.startswith("on") for name in attributes)]
+    words = [" ".join(shown.split()) for shown in tags.words]
+    for name in NASTY:
+        assert " ".join(name.split()) in words or " ".join(name.split()).replace("\x1b", "�") in words
+
+
+def test_a_report_as_a_page(tmp_path):
+    shown = Table("Regret, 5 %", NASTY_ROWS, NASTY_COLUMNS, caption="A caption.")
+    drawn = []
+
+    def draw():
+        drawn.append(1)
+        return Figure(figsize=(1, 1))
+
+    page = {"configuration": "seed = 1"}
+    figures = {"a figure": draw, "curves": lambda: made_result().plot()}
+    report = Report({"table": shown}, figures, ["A sentence."], {"result": made_result()}, page=page)
+    text = report.html()
+    for words in ("<h1>Regret, 5 %</h1>", "A sentence.", "A caption.", "seed = 1"):
+        assert words in text
+    assert text.count('<img src="data:image/png;base64,iVBORw0KGgo') == 2
+    drawn.clear()
+    paths = report.save(tmp_path)
+    assert paths[-1].read_text(encoding="utf-8") == text
+    assert len(drawn) == 1, "once for its file and the page"
+
+
+def test_results_are_saved_before_figures_are_drawn(tmp_path):
+    def draw():
+        raise RuntimeError("it cannot be drawn")
+
+    report = Report(
+        {"table": Table("", NASTY_ROWS, NASTY_COLUMNS)}, {"a figure": draw}, results={"result": made_result()}
+    )
+    with pytest.raises(RuntimeError, match="it cannot be drawn"):
+        report.save(tmp_path)
+    assert {"table.csv", "numbers.json"} <= {path.name for path in tmp_path.iterdir()}

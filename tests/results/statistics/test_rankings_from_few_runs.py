@@ -34,10 +34,6 @@ def ranked(loss: np.ndarray, **options) -> "jo.results.Ranking":
         return result(loss).ranking(Q, **options)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# The test
-
-
 @pytest.mark.parametrize("n", [4, 12, 60])
 def test_the_interval_and_its_p_value_are_those_of_the_reference(n):
     rng = np.random.default_rng(n)
@@ -107,10 +103,6 @@ def test_skewed_benchmarks_keep_their_level():
     assert wrong[0] <= 19
     assert wrong[1] > 40
     assert stats.binom.sf(19, 200, 0.05) < 0.004
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Missing events
 
 
 def test_an_event_above_the_cost_reverses_the_closest_decision_and_one_below_does_not():

@@ -4,12 +4,13 @@ A folder has a saved result, a checkpoint with a saved state, and a store of nam
 truncated, exchanged, replaced by other bytes and by files of another study, and JSON documents are edited.
 """
 
-import collections
 import copy
 import itertools
 import json
 import random
+import shutil
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,13 +18,13 @@ import numpy as np
 import pytest
 import stores
 from made_up import made_up
-from opened_store import BEST, A, B, opened
-from opened_store import made as made_block
+from opened_store import ABOUT, BEST, BLOCKS, A, B, made, opened, same, with_blocks
+from tiers import some
 
 import jaxonline as jo
-from jaxonline.parameters.errors import DamagedStoreWarning
+from jaxonline.parameters.errors import DamagedStoreWarning, UnfinishedStudyWarning
 from jaxonline.results import load_result
-from jaxonline.store.checkpoints import Store
+from jaxonline.store.checkpoints import DamagedStoreError, Store, seal_document
 
 
 def make_folder(folder: Path, seed: int = 0) -> Path:
@@ -32,7 +33,7 @@ def make_folder(folder: Path, seed: int = 0) -> Path:
     jo.Result(**{**vars(result), "meta": result.meta | {"seed": seed}}).save(folder / "result.npz")
     with opened(folder / "checkpoint", key=f"(1, {seed})") as store:
         for job, block in itertools.product((A, B, BEST), range(3)):
-            store.write_block(job, block, made_block(10 + seed + block, job))
+            store.write_block(job, block, made(10 + seed + block, job))
         store.save_state(B, 7, {"round": np.array(16), "leaf 0": np.arange(5.0) + seed})
     arrays = {"a/b": np.arange(6.0) + seed, "none": np.empty((0, 2))}
     jo.Checkpoint(folder / "arrays").compute_once(seed, lambda: arrays)
@@ -73,10 +74,6 @@ def outcome(part: str, folder: Path) -> tuple[str, list[str]]:
         except (OSError, ValueError, RuntimeError) as error:
             loaded, messages = "error", [str(error)]
     return loaded, messages + [str(warning.message) for warning in seen if warning.category is DamagedStoreWarning]
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Damages
 
 
 def edits(content: bytes) -> Iterator[bytes]:
@@ -120,12 +117,12 @@ def damages(files: dict[str, bytes], other: dict[str, bytes], flips: int) -> Ite
         yield "exchanged", {one: files[two], two: files[one]}
 
 
-def drill(folder: Path, other: Path, flips: int) -> collections.Counter:
+def drill(folder: Path, other: Path, flips: int) -> tuple[Counter, Counter]:
     """Damage the files of a folder; return the number of damages by kind, and of those that nobody notices."""
     files = {path: content for path, content in stores.tree(folder).items() if content}
     whole = {part: outcome(part, folder) for part in PARTS}
     assert all(loaded != "error" and not messages for loaded, messages in whole.values())
-    counts: collections.Counter = collections.Counter()
+    counts, silent = Counter(), Counter()
     for kind, changes in damages(files, stores.tree(other), flips):
         for path, content in changes.items():
             (folder / path).write_bytes(content)
@@ -135,25 +132,15 @@ def drill(folder: Path, other: Path, flips: int) -> collections.Counter:
             names = [Path(path).name for path in changes if path.startswith(part)] + [str(folder / part)]
             is_named = any(name in message for message in messages for name in names)
             if not is_named:
-                counts[kind, "silent"] += 1
+                silent[kind] += 1
                 print(f"silent: {kind}, {list(changes)}: {messages or 'no message'}")
-        counts[kind, "all"] += 1
+        counts[kind] += 1
         for path in folder.rglob("*.damaged"):
             path.unlink()
         for path in {*changes, "arrays/study.json"}:
             (folder / path).write_bytes(files[path])
     assert {part: outcome(part, folder) for part in PARTS} == whole
-    return counts
-
-
-def total(counts: collections.Counter, column: str) -> int:
-    return sum(n for (_, name), n in counts.items() if name == column)
-
-
-def print_counts(counts: collections.Counter) -> None:
-    for kind in dict.fromkeys(kind for kind, _ in counts):
-        print(f"{kind:18s}{counts[kind, 'all']:8,d}, silent {counts[kind, 'silent']:,d}")
-    print(f"{'sum':18s}{total(counts, 'all'):8,d}, silent {total(counts, 'silent'):,d}")
+    return counts, silent
 
 
 @pytest.fixture
@@ -161,15 +148,134 @@ def folders(tmp_path):
     return make_folder(tmp_path / "study"), make_folder(tmp_path / "other", seed=3)
 
 
-def test_some_damages_are_noticed(folders):
-    counts = drill(*folders, flips=2)
-    assert total(counts, "all") > 100
-    assert total(counts, "silent") == 0
+@pytest.mark.parametrize(("flips", "least"), some([(2, 100), (400, 5_000)], (2, 100)))
+def test_all_damages_are_noticed(folders, flips, least):
+    counts, silent = drill(*folders, flips)
+    for kind, n in counts.items():
+        print(f"{kind:18s}{n:8,d}, silent {silent[kind]:,d}")
+    print(f"{'sum':18s}{counts.total():8,d}, silent {silent.total():,d}")
+    assert counts.total() > least
+    assert silent.total() == 0
 
 
-@pytest.mark.long
-def test_all_damages_are_noticed(folders):
-    counts = drill(*folders, flips=400)
-    print_counts(counts)
-    assert total(counts, "all") > 5_000
-    assert total(counts, "silent") == 0
+@pytest.fixture
+def folder(tmp_path):
+    return with_blocks(tmp_path / "kept")
+
+
+def path_of(folder, block=1) -> Path:
+    return folder / "blocks" / "learner 0" / f"{block}.npz"
+
+
+def as_folder(path):
+    path.unlink()
+    (path / "inside").mkdir(parents=True)
+
+
+def another_block(path):
+    shutil.copy(path_of(path.parents[2], 2), path)
+
+
+def plain_arrays(path):
+    with path.open("wb") as file:
+        np.savez(file, **{name: array for name, array in BLOCKS[0].items() if name != "file"})
+
+
+DAMAGE = {
+    "truncated": lambda path: path.write_bytes(path.read_bytes()[:-9]),
+    "plain arrays": plain_arrays, "another block": another_block, "a folder": as_folder,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_damaged_block_warns_and_is_computed_again(folder, name):
+    path = path_of(folder)
+    DAMAGE[name](path)
+    with pytest.warns(DamagedStoreWarning, match=r"0/1\.npz: is damaged, or belongs to another block or study$"):
+        arrays, finished = Store.read_only(folder).load_arrays()
+    assert np.isnan(arrays["cumulative_loss"][0, 2:4]).all()
+    assert finished["cumulative_loss"][0].tolist() == [True, True, False, False, True]
+    with opened(folder) as store:
+        with pytest.warns(DamagedStoreWarning, match=r"learner 0/1\.npz: is damaged.* renamed to 1\.npz\.damaged"):
+            assert store.read_block(A, 1) is None
+        assert not path.exists()
+        assert path.with_name("1.npz.damaged").exists()
+        with warnings.catch_warnings(action="error"):
+            assert store.read_block(A, 1) is None
+            store.write_block(A, 1, BLOCKS[1])
+            for block, numbers in enumerate(BLOCKS):
+                same(store.read_block(A, block), numbers)
+
+
+GARBAGE = {
+    "nothing": b"", "a list": b"[]", "bytes": b"\xff\xfe\x00", "without its digest": b'{"format": "jaxonline study 1"}',
+    "a digest alone": b'{"sha256": ""}', "a number": b'{"sha256": 3}',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", GARBAGE)
+def test_damaged_description_is_written_again(folder, name):
+    (folder / "study.json").write_bytes(GARBAGE[name])
+    with pytest.raises(DamagedStoreError, match=r"study\.json: is damaged"):
+        load_result(folder)
+    with (
+        pytest.warns(DamagedStoreWarning, match=r"study\.json: is damaged.*study\.json\.damaged"),
+        opened(folder) as store,
+    ):
+        same(store.read_block(A, 2), BLOCKS[2])
+    assert (folder / "study.json.damaged").read_bytes() == GARBAGE[name]
+    with warnings.catch_warnings(action="error"), opened(folder):
+        pass
+
+
+def test_missing_comparator_blocks_are_counted(tmp_path):
+    """Their runs have no regret."""
+    with opened(with_blocks(tmp_path)) as store:
+        for block in range(3):
+            store.write_block(B, block, made(block, B))
+            store.write_block(BEST, block, made(block, BEST))
+    assert "missing" not in load_result(tmp_path).meta
+    (tmp_path / "blocks" / "comparator" / "1.npz").unlink()
+    with pytest.warns(UnfinishedStudyWarning, match="of 5 runs, 2 of 'comparator_loss' are missing"):
+        result = load_result(tmp_path)
+    assert result.meta["missing"] == {"comparator_loss": 2}
+    assert np.isnan(result.regret).any(axis=(0, 2)).tolist() == [False, False, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"key": "(0, 4)"}, r"another study: key \(was \(0, 3\), is \(0, 4\)\)$"),
+        ({"the global SCALE of law": "b" * 16}, r"another study: the global SCALE of law \(new\)$"),
+        ({str(i): "b" * 16 for i in range(7)}, r"0 \(new\); .* \.\.\.$"),
+    ],
+)
+def test_error_names_the_different_input(folder, changes, message):
+    before = stores.tree(folder)
+    with pytest.raises(ValueError, match=message) as error, opened(folder, **changes):
+        pass
+    assert str(error.value).startswith(f"checkpoint {folder}")
+    assert stores.tree(folder) == before
+
+
+def test_stale_blocks_are_set_aside_without_the_description(folder):
+    """Each block knows its study."""
+    (folder / "study.json").unlink()
+    with opened(folder, key="(0, 4)") as store, pytest.warns(DamagedStoreWarning, match="belongs to another"):
+        assert store.read_block(A, 0) is None
+    assert len(stores.finished(folder)) == 2
+
+
+def test_store_of_another_format_is_rejected(folder):
+    (folder / "study.json").write_bytes(seal_document({"format": "jaxonline study 2", "about": ABOUT}))
+    for use in (load_result, lambda folder: opened(folder).__enter__()):
+        with pytest.raises(ValueError, match=r"study\.json: was not written by this version"):
+            use(folder)
+
+
+def test_saved_result_is_no_checkpoint(tmp_path):
+    path = made_up().save(tmp_path / "result.npz")
+    before = stores.tree(tmp_path)
+    with pytest.raises(OSError, match=r"result\.npz"):
+        opened(path).__enter__()
+    assert stores.tree(tmp_path) == before

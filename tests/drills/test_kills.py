@@ -1,0 +1,204 @@
+"""Studies that are killed or interrupted at random moments resume, with the bits of an uninterrupted one."""
+
+import functools
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import warnings
+
+import numpy as np
+import pytest
+import stores
+from command_calls import ARMS, write
+from fresh_python import ROOT
+
+import jaxonline as jo
+
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning"),  # the child becomes another program at once
+]
+
+DRILL = """
+import os, sys, time
+import jax, jax.numpy as jnp, numpy as np
+import jaxonline as jo
+
+def wait(t):
+    time.sleep(0.1)
+    return np.zeros(t.shape, np.float32)
+
+@jo.struct
+class Slow(jo.Environment):
+    oblivious = True
+    instance_spec = jax.ShapeDtypeStruct((3,), np.float32)
+    outcome_spec = jax.ShapeDtypeStruct((), np.float32)
+
+    def init(self, key):
+        return jax.pure_callback(wait, jax.ShapeDtypeStruct((), np.float32), 0.0, vmap_method="broadcast_all")
+
+    def instance(self, key, state, t):
+        state += jax.pure_callback(wait, jax.ShapeDtypeStruct((), np.float32), t, vmap_method="broadcast_all")
+        return state + jax.random.normal(key, (3,)), state
+
+    def outcome(self, key, state, t, x, y_hat):
+        return jnp.tanh(x.sum()), state
+
+def descent(estimator, step):
+    return jo.GradientLearner(estimator, step_size=jo.InverseSqrt(step), radius=1.0)
+
+two = descent(jo.estimators.TwoCopies(), 0.2)
+learners = {
+    "two": two,
+    "known": descent(jo.estimators.KnownCovariance(), 0.2),
+    "naive": jo.sweep([descent(jo.estimators.NaiveCopy(), step) for step in (0.1, 0.2)]),
+}
+model = jo.environments.LinearModel(np.array([0.6, -0.8, 0.3]), noise_std=0.1)
+many = {"n_runs": 96, "n_rounds": 4000, "comparator": jo.L2Ball(1.0)}
+environment, learners, sizes = {
+    "many blocks": (model, learners, many),
+    "one block": (Slow(), {"two": two}, {"n_runs": 8, "n_rounds": 700}),
+}[sys.argv[3]]
+game = jo.Game(environment, jo.NoisyCopies(jo.noise.gaussian(0.2), reveal_covariance=True))
+folder = jo.Checkpoint(sys.argv[1], version="1", every=0.05)
+print("begin", flush=True)
+result = jo.simulate(game, learners, key=7, block_size=8, record_at=3, checkpoint=folder, **sizes)
+best = result.cumulative_loss if result.comparator_loss is None else result.comparator_loss
+np.savez(sys.argv[2], loss=result.cumulative_loss, best=best, queries=result.queries)
+"""
+LEARNERS = {"comparator": [], "learner 0": [0], "learner 1": [1], "learner 2": [2, 3]}
+
+
+def begin(command, **options):
+    environment = {key: value for key, value in os.environ.items() if key != "XLA_FLAGS"} | {"PYTHONPATH": str(ROOT)}
+    # in the background of a shell SIGINT is ignored, which children inherit
+    listening = functools.partial(signal.signal, signal.SIGINT, signal.default_int_handler)
+    return subprocess.Popen(
+        [sys.executable, *command], env=environment, preexec_fn=listening, stdout=subprocess.PIPE, **options
+    )
+
+
+def start(folder, study):
+    """A process that plays a study, with a store and a file of its numbers in the folder."""
+    command = ["-W", "error", "-c", DRILL, str(folder / "kept"), str(folder / "numbers.npz"), study]
+    return begin(command, stderr=subprocess.DEVNULL)
+
+
+def end(process, seconds=300.0, kind=signal.SIGKILL):
+    """Wait for the beginning of the study and some seconds more, and send a signal; return the exit code."""
+    process.stdout.readline()
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.send_signal(kind)
+    code = process.wait(timeout=120)
+    process.stdout.close()
+    return code
+
+
+def check_readable(folder, blocks):
+    """`load_result` has the finished blocks, and NaN elsewhere."""
+    recorded = np.zeros((4, 96), bool)
+    for path in blocks:
+        job, block = path.parent.name, int(path.stem)
+        recorded[LEARNERS[job], 8 * block : 8 * (block + 1)] = True
+    if not recorded.any():  # the comparator is played first
+        return
+    with warnings.catch_warnings(action="ignore"):
+        result = jo.load_result(folder)
+    assert result.runs.tolist() == np.flatnonzero(recorded.any(axis=0)).tolist()
+    missing = result.meta.get("missing", {})
+    assert [96 - missing.get(name, 0) for name in result.learners] == recorded.sum(axis=1).tolist()
+    np.testing.assert_array_equal(np.isfinite(result.cumulative_loss[:, :, 0]), recorded[:, result.runs])
+
+
+def check_the_same(one, other):
+    """The stores have the same bytes, and nothing is left over; the numbers have the same bits."""
+    assert stores.tree(one / "kept") == stores.tree(other / "kept")
+    with np.load(one / "numbers.npz") as first, np.load(other / "numbers.npz") as second:
+        assert all(first[name].tobytes() == second[name].tobytes() for name in ("loss", "best", "queries"))
+
+
+@pytest.mark.parametrize(("kind", "times"), [(signal.SIGKILL, 30), (signal.SIGINT, 20)], ids=["SIGKILL", "SIGINT"])
+def test_study_of_48_blocks_survives_signals_at_random_moments(tmp_path, kind, times):
+    """No finished block is computed twice, and after each signal `load_result` reads what is finished."""
+    cut, whole, moments = tmp_path / "cut", tmp_path / "whole", random.Random(3)
+    cut.mkdir()
+    whole.mkdir()
+    began = time.monotonic()
+    assert end(start(whole, "many blocks")) == 0
+    longest = 0.7 * (time.monotonic() - began)
+    seen, sent, inside, starts = {}, 0, 0, 0
+    while sent < times and starts < 3 * times:
+        starts += 1
+        code = end(start(cut, "many blocks"), moments.uniform(0.0, longest), kind)
+        now = {path: path.stat().st_mtime_ns for path in stores.finished(cut / "kept")}
+        assert {path: now.get(path) for path in seen} == seen, "no finished block is computed again"
+        seen = now
+        check_readable(cut / "kept", seen)
+        sent, inside = sent + (code != 0), inside + bool(stores.in_progress(cut / "kept"))
+        if code == 0:  # it was finished: begin again
+            check_the_same(cut, whole)
+            shutil.rmtree(cut / "kept")
+            seen = {}
+    assert end(start(cut, "many blocks")) == 0
+    print(f"{sent} times {kind.name} in {starts} starts, {inside} times with saved states inside blocks: the same bits")
+    assert sent == times
+    check_the_same(cut, whole)
+
+
+def test_block_of_more_than_a_minute_survives_ten_kills(tmp_path):
+    """Each of 700 rounds waits for 0.1 seconds. Each start continues from the state that the one before it saved."""
+    cut, whole, moments, rounds = tmp_path / "cut", tmp_path / "whole", random.Random(5), []
+    cut.mkdir()
+    whole.mkdir()
+    began, uninterrupted = time.monotonic(), start(whole, "one block")
+    for _ in range(10):
+        assert end(start(cut, "one block"), moments.uniform(0.0, 6.0)) == -signal.SIGKILL
+        assert not stores.finished(cut / "kept")
+        for path in stores.in_progress(cut / "kept"):
+            with np.load(path) as state:
+                rounds.append(int(state["round"]))
+    assert uninterrupted.poll() is None or time.monotonic() - began > 70.0
+    assert (end(uninterrupted), end(start(cut, "one block"))) == (0, 0)
+    print(f"10 SIGKILLs inside a block of more than 70 s, after {rounds} of 700 rounds: the same bits")
+    assert rounds == sorted(rounds)
+    assert len(set(rounds)) > 5
+    check_the_same(cut, whole)
+
+
+def test_killed_command_resumes(tmp_path):
+    """Ended by a signal in the middle, the same command ends with the numbers of an uninterrupted one."""
+    table = ARMS | {"runs": 1500, "rounds": 20_000, "record_at": 8, "block_size": 50}
+    file = write(tmp_path / "arms.toml", table)
+
+    def run(out):
+        command = ["-m", "jaxonline", "run", str(file), "--out", str(tmp_path / out)]
+        return begin(command, stderr=subprocess.PIPE, text=True)
+
+    def finished():
+        return len(stores.finished(tmp_path / "parts" / "checkpoint"))
+
+    codes = []
+    for kind in (signal.SIGKILL, signal.SIGINT, signal.SIGTERM):
+        before, process = finished(), run("parts")
+        until = time.monotonic() + 120
+        while process.poll() is None and time.monotonic() < until:
+            if finished() > before + 2:
+                process.send_signal(kind)
+                break
+            time.sleep(0.02)
+        _, said = process.communicate(timeout=60)
+        codes.append((process.returncode, "same command" in said))
+    print(f"signals KILL, INT, TERM; exit code, and whether the command shows how to resume: {codes}")
+    assert codes == [(-signal.SIGKILL, False), (130, True), (130, True)]
+    for out in ("whole", "parts"):
+        process = run(out)
+        process.communicate(timeout=300)
+        assert process.returncode == 0
+    whole, parts = ((tmp_path / name / "numbers.json").read_bytes() for name in ("whole", "parts"))
+    assert whole == parts
