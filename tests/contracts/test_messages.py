@@ -1,6 +1,8 @@
 """Errors name the public argument, the value that was given, and the correction."""
 
 import ast
+import io
+import sys
 from pathlib import Path
 
 import jax
@@ -10,6 +12,8 @@ import optax
 import pytest
 
 import jaxonline as jo
+from benchmarks.papers.__main__ import app as papers
+from jaxonline import cli
 
 X, Y = np.eye(3, dtype=np.float32), np.ones(3, np.float32)
 GAME = jo.Game(jo.environments.DataStream(X, Y), jo.FullInformation())
@@ -98,3 +102,14 @@ def test_messages_give_the_value_in_parentheses():
             if isinstance(node, ast.Raise) and node.exc is not None:
                 literals = [item.value for item in ast.walk(node.exc) if isinstance(item, ast.Constant)]
                 assert not [text for text in literals if isinstance(text, str) and ", got " in text], path
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_terminal_replaces_characters_that_it_cannot_show(encoding, monkeypatch):
+    output = io.TextIOWrapper(io.BytesIO(), encoding)
+    monkeypatch.setattr(sys, "stdout", output)
+    monkeypatch.setattr(sys, "argv", ["papers", "verify", "--claim", "E18"])
+    with pytest.raises(SystemExit) as end:
+        cli.main(papers)
+    assert end.value.code == 0
+    assert "E18" in output.buffer.getvalue().decode(encoding)
