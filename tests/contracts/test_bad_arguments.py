@@ -106,6 +106,7 @@ def arrays_calls():
         ("y", lambda y: environments.DataStream(X, y), [np.nan, 1.0, 1.0], [1e39, 1.0, 1.0], [1.0], 1.0),
         ("X", feedback.Replicates, X, [[[np.nan]]], [[[]]]),
         ("y", lambda y: feedback.Replicates(X[None], y), Y, [[np.inf]], X),
+        ("delay", lambda delay: jo.Delayed(jo.Bandit(), delay), -1, [1, -2]),
         ("weights", environments.LinearModel, [1e39], np.eye(2)),
         ("weights", lambda weights: environments.ContextualLinearArms(weights, 2), [1e39]),
         ("coefficients", environments.Autoregressive, [1e39], np.eye(2), [0.5, 0.5], [-1.0], [1.5], [0.0, -1.01]),

@@ -158,12 +158,6 @@ def test_the_series_starts_from_zeros_and_has_normal_innovations():
     assert len(np.unique(y[:, 5])) == runs
 
 
-@pytest.mark.parametrize("coefficients", [[0.5, 0.5], [-1.0], [1.5], [0.0, -1.01]])
-def test_a_nonstationary_series_raises_an_error(coefficients):
-    with pytest.raises(ValueError, match="coefficients"):
-        jo.environments.Autoregressive(coefficients)
-
-
 ALL = {
     "file": lambda: jo.environments.DataStream(*numbered_rows(4)),
     "shuffled": lambda: jo.environments.DataStream(*numbered_rows(4), order="shuffled"),

@@ -93,17 +93,3 @@ def test_winnow_bound_of_threshold_functions_is_below_that_of_littlestone():
                 ours = bounds.winnow(d, k, 1 + 1 / (2 * r), n_required=r)
                 assert ours <= 8 * r**2 + 5 * k + 14 * k * r * math.log(d)
     assert bounds.winnow(64, 3, 1.5, 8.0) == pytest.approx(2.5 * 3 * (1 + math.log(8) / math.log(1.5)) + 3 * 64 / 8)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: SparseBooleans(3, 3), "n_relevant: must be less than dimension, 3"),
-        (lambda: SparseBooleans(3, 1, 2), "n_required: must be at most n_relevant, 1"),
-        (lambda: bounds.winnow(9, 3, n_required=4), "n_required: must be at most n_relevant, 3"),
-        (lambda: bounds.winnow(9, 3, 2.0, n_required=2), r"promotion: must be less than r / \(r - 1\) = 2"),
-    ],
-)
-def test_wrong_sizes_raise_errors(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
