@@ -11,21 +11,9 @@ from tiers import some
 
 import jaxonline as jo
 from jaxonline.comparators import BestExpert, BestOfEachRound, BestSegments
-from jaxonline.environments import (
-    ContraryLabels,
-    ContraryLosses,
-    FiniteClass,
-    RandomWalkExperts,
-    SwitchingExperts,
-)
+from jaxonline.environments import ContraryLabels, ContraryLosses, FiniteClass, RandomWalkExperts, SwitchingExperts
 from jaxonline.game.roles import Draw
-from jaxonline.learners import (
-    EWA,
-    DrawnExpert,
-    FollowTheLeader,
-    FollowThePerturbedLeader,
-    Hedge,
-)
+from jaxonline.learners import EWA, DrawnExpert, FollowTheLeader, FollowThePerturbedLeader, Hedge
 from jaxonline.losses import ArmLoss, ExpectedLoss, ZeroOne
 from jaxonline.simulation.blocks import default_mesh
 
@@ -250,6 +238,6 @@ def test_comparators_of_other_games_raise_errors():
 def test_the_best_expert_has_the_fewest_mistakes():
     X = np.random.default_rng(0).choice([-1.0, 1.0], size=(30, 4)).astype(np.float32)
     y = np.where(X[:, 1] + X[:, 2] > 0, 1, -1).astype(np.float32)
-    mistakes = (X != y[:, None]).sum(axis=0)
+    mistakes = (y[:, None] != X).sum(axis=0)
     sums = jo.comparators.cumulative_statistic(BestExpert(), X, y)
     assert BestExpert().best_loss(sums) == mistakes.min() < mistakes.max()

@@ -15,11 +15,7 @@ from jaxonline.learners import BOLD, EWA, EXP3, UCB1, Hedge, UpdateOnArrival
 
 LOSSES = np.random.default_rng(0).random((60, 3)).astype(np.float32)
 GIVEN = np.random.default_rng(1).integers(0, 6, 60).tolist()
-DELAYS = {
-    "fixed": (4, [4] * 60),
-    "given": (GIVEN, GIVEN),
-    "none": (0, [0] * 60),
-}
+DELAYS = {"fixed": (4, [4] * 60), "given": (GIVEN, GIVEN), "none": (0, [0] * 60)}
 
 
 def game_of(feedback, losses=LOSSES, loss=None):

@@ -157,10 +157,7 @@ def test_a_perceptron_counts_its_mistakes():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("how", "of"),
-    some([MEAN, ("sum", np.sum), ("max", np.max), ("last", lambda a: a[-1])], MEAN),
-)
+@pytest.mark.parametrize(("how", "of"), some([MEAN, ("sum", np.sum), ("max", np.max), ("last", lambda a: a[-1])], MEAN))
 def test_of_info_records_entries_of_info(how, of):
     game = jo.Game(jo.environments.LinearModel(np.array([0.6, -0.8])), jo.NoisyCopies(jo.noise.gaussian(0.1)))
     learner = jo.GradientLearner(TwoCopies(), step_size=0.1)

@@ -14,16 +14,7 @@ import jaxonline as jo
 from jaxonline.kernels import Gaussian
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.signatures import validate_arguments
-from jaxonline.parameters.types import (
-    Convert,
-    Count,
-    Number,
-    Numbers,
-    OrInfinity,
-    Positive,
-    Takes,
-    Vector,
-)
+from jaxonline.parameters.types import Convert, Count, Number, Numbers, OrInfinity, Positive, Takes, Vector
 
 
 @jo.struct
