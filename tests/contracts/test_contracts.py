@@ -410,3 +410,29 @@ def test_noise_depends_on_run_round_and_index_only():
     assert bits(draws(key, 1)) == bits(draws(key, 1))
     values = np.concatenate([np.ravel(v) for v in draws(key, 1) + draws(jax.random.key(8), 1)])
     assert len(np.unique(values)) == len(values)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Programs do not grow with the dimension: their instructions before compilation are counted, and not the time
+
+DIMENSIONS, MAX_LINES, MAX_GROWTH = (2, 16, 40), 12_000, 1.25
+LAWS = {"student_t": lambda covariance: jo.noise.student_t(covariance, 10.0)}
+LAWS |= {law.__name__: law for law in (jo.noise.gaussian, jo.noise.laplace, jo.noise.uniform)}
+OF_DIMENSION_3 = ("surrogate kernel", "Fourier features")  # their entries have arrays for three coordinates
+WITH_COPIES = [name for name in LEARNERS if isinstance(LEARNERS[name]().feedback, jo.NoisyCopies)]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("name", [name for name in WITH_COPIES if not name.startswith(OF_DIMENSION_3)])
+def test_programs_do_not_grow_with_the_dimension(name, law):
+    entry, lines = LEARNERS[name](), []
+    for d in DIMENSIONS:
+        rng = np.random.default_rng(0)
+        y, label_noise = rng.choice([-1.0, 1.0], size=4), None if entry.classes else LAWS[law](0.1)
+        copies = jo.NoisyCopies(LAWS[law](0.2), label_noise=label_noise, reveal_covariance=True)
+        game = jo.Game(jo.environments.DataStream(rng.normal(size=(4, d)), y), copies, entry.loss)
+        program = jax.jit(lambda key, game=game: jo.play(game, entry.learner, key, n_rounds=4))
+        with entry.promotion():
+            lines.append(program.lower(jax.random.key(0)).as_text().count("\n"))
+    assert max(lines) <= min(MAX_LINES, MAX_GROWTH * lines[0])

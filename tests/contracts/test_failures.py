@@ -81,7 +81,6 @@ def test_nan_affects_only_its_run_and_is_counted(healthy, value):
 
 @pytest.mark.long
 def test_diverging_member_of_a_sweep_does_not_affect_others():
-    """float32 ends after some rounds for the large step; the small one's numbers are those of a study without it."""
     stream = jo.environments.DataStream(np.array([[1.0, 0.5], [0.3, 1.0]]), np.ones(2))
     game = jo.Game(stream, jo.NoisyCopies(jo.noise.gaussian(0.1)))
 
@@ -101,10 +100,8 @@ def test_diverging_member_of_a_sweep_does_not_affect_others():
     assert np.isnan(estimate.mean[1]).all()
     assert np.isnan(rows[1]["regret"])
     assert (rows[0]["failed"], rows[1]["failed"]) == (0, 8)
-    quantiles = result.quantiles()
-    assert np.isfinite(quantiles[:, 0]).all()
-    assert np.isnan(quantiles[:, 1]).all()
-    assert result.plot() is not None
+    assert np.isfinite(result.quantiles()[:, 0]).all()
+    assert np.isnan(result.quantiles()[:, 1]).all()
 
 
 def test_overflow_of_the_sum_counts_as_divergence():

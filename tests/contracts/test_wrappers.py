@@ -38,11 +38,6 @@ def on_advice(entry: Entry) -> bool:
     return isinstance(entry.feedback, jo.FullInformation) and not entry.losses_of_arms
 
 
-def on_any_advice(entry: Entry) -> bool:
-    """Advice of any length; learners with a dictionary need instances of three numbers."""
-    return on_advice(entry) and not hasattr(entry.learner, "dictionary")
-
-
 def on_features(entry: Entry) -> bool:
     """The covariance and the attributes of features are unknown."""
     needs_covariance = isinstance(getattr(entry.learner, "estimator", None), KnownCovariance | PrintedKnownCovariance)
@@ -55,7 +50,10 @@ WRAPPERS = {
     "Doubling": Wrapper(lambda learner: Doubling(lambda n_rounds: learner), lambda entry: True),
     "WithFeatures": Wrapper(lambda learner: WithFeatures(learner, Same()), on_features),
     "Truncated": Wrapper(lambda learner: Truncated(learner, -9.0, 9.0), on_advice),
-    "MultiKernel": Wrapper(lambda learner: MultiKernel(DICTIONARY, learner, VAW), on_any_advice),
+    "MultiKernel": Wrapper(  # learners with a dictionary need instances of three numbers
+        lambda learner: MultiKernel(DICTIONARY, learner, VAW),
+        lambda entry: on_advice(entry) and not hasattr(entry.learner, "dictionary"),
+    ),
 }  # fmt: skip
 PAIRS = [(wrapper, name) for wrapper in WRAPPERS for name in LEARNERS if WRAPPERS[wrapper].holds(LEARNERS[name]())]
 PLAYED = (  # played in `make test`; each needs one program
