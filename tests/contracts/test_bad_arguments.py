@@ -88,6 +88,7 @@ def kinds_calls():
         ("environment", environments.Rewards, 3.0, FULL),
         ("comparator", lambda ball: comparators.cumulative_statistic(ball, X, Y), comparators.BestSegments(2)),
         ("loss", comparators.BestExpert, 3, FULL),
+        ("outcomes", lambda y: comparators.BestSegments(2).best_losses(None, y, np.array([1])), np.zeros(3)),
         ("schedule", learners.Schedule, lambda: 0.1, lambda _: np.ones(2)),
         ("step_size", lambda step: jo.GradientLearner(estimators.FullGradient(), step), optax.adam(0.1)),
     ):
@@ -125,7 +126,6 @@ def arrays_calls():
         ("y", lambda y: comparators.best_in_rkhs_ball(GAUSS, X, y, 1.0), Y * np.nan, Y[:2], np.ones((3, 1))),
         ("y", lambda y: comparators.best_in_rkhs_ball(GAUSS, X, y, 1.0, losses.Logistic()), [0, 1, 0]),
         ("rounds", lambda at: jo.RKHSBall(GAUSS, 1.0).best_losses(X, Y, at), [], [0], [4], [2, 1], [1.5]),
-        ("outcomes", lambda y: comparators.BestSegments(2).best_losses(None, y, np.array([1])), np.zeros(3)),
         ("coefficients", lambda a: comparators.rkhs_norm(GAUSS, X, a), Y[:2], Y * np.nan),
         ("coefficients", lambda a: comparators.positive_negative_angle(GAUSS, X, a), Y[:2], Y * np.nan),
         ("X", lambda X: bounds.moment_bounds(X, Y), X[0], X * np.nan, X[:2]),
@@ -261,7 +261,7 @@ def simulations_calls():
         yield from rows("measures", given("measures"), ValueError, [named])
     yield from rows("field", lambda field: simulate(measures=[jo.OfInfo(field)]), ValueError, "gradient_nrom", "length")
     yield from rows("over_rounds", lambda how: jo.OfInfo("gradient_norm", how), ValueError, "median")
-    yield from rows("record_at", given("record_at"), ValueError, 0, -1, [0], [5], [-1], [], [0, 2])
+    yield from rows("record_at", given("record_at"), ValueError, 0, -1, [0], [5], [-1], [0, 2])
     bad = [], [-1], [2], 0, [[0]], [0.5], "a", ["a"], [None], [True, False], MASKED, [1, 0, 1]
     yield from rows("runs", given("runs"), ERRORS, *bad)
     yield from rows(

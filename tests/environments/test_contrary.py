@@ -56,7 +56,6 @@ class ContraryWithFeatures(ContraryLosses):
 
 
 def contrary_losses(learner, loss, n_runs=1, blind=False, feedback=None, contexts=False):
-    """Regrets against the best of two experts after 100 rounds."""
     environment = (ContraryWithFeatures if contexts else ContraryLosses)(2, blind=blind)
     game = jo.Game(environment, feedback or jo.FullInformation(), loss=loss)
     keys = jax.random.split(KEY, n_runs)
@@ -129,7 +128,7 @@ def test_contrary_losses_answer_the_most_probable_expert():
 
 @jo.struct
 class ConstantLearner(jo.Learner):
-    """A learner that always plays weights 0, or predicts 0."""
+    """Plays weights 0, or predicts 0."""
 
     def init(self, key, specs):
         return jnp.zeros(specs.outcome.shape, specs.outcome.dtype)
@@ -142,7 +141,6 @@ class ConstantLearner(jo.Learner):
 
 
 def play_constant(environment, n_rounds=2000, loss=None):
-    """Instances and outcomes of a run."""
     vector = len(environment.outcome_spec.shape) == 1
     game = jo.Game(environment, jo.FullInformation(), loss=loss or (ExpectedLoss() if vector else ZeroOne()))
     history = jo.play(game, ConstantLearner(), KEY, n_rounds)[1]

@@ -57,7 +57,7 @@ def test_a_loss_of_a_table_of_rewards_is_one_minus_the_reward(order):
         np.testing.assert_array_equal(shown, 1 - TABLE[:6])
 
 
-def test_contexts_keep_their_features():
+def test_losses_of_contextual_arms_are_one_minus_the_reward():
     arms = ContextualLinearArms([1.0, -2.0], n_arms=3, noise_std=0.5)
     (shown, means), (plain, plain_means) = losses_of(Rewards(arms)), losses_of(arms)
     np.testing.assert_array_equal(shown, 1 - plain)

@@ -36,9 +36,12 @@ CYCLE: list[Any] = [1.0]
 CYCLE.append(CYCLE)
 UNPRINTABLE = Unprintable()
 ANYTHING = "anything"
+EMPTY = np.zeros(0)
 ALLOWED = {  # values that are valid although the declaration does not mention them
     ("environments.DataStream", "X"): (None,),  # a game without instances
     ("struct", "cls"): (type,),
+    ("simulate", "measures"): (EMPTY,),
+    ("tune", "measures"): (EMPTY,),
     ("verify.unbiased", "range"): (list,),  # not used by the method of the example
     ("bandit_game", "means"): (np.ndarray, list),
 }
@@ -77,7 +80,7 @@ VALUES: tuple[tuple[Any, set[str]], ...] = (
     ([[1.0], [1.0, 2.0]], set()),
     (np.nan, set()),
     (np.full(3, np.nan), set()),
-    (np.zeros(0), set()),
+    (EMPTY, set()),
     (np.array([True, False]), set()),
     (np.inf, {"infinity"}),
     (-np.inf, set()),

@@ -118,8 +118,8 @@ class Round(NamedTuple):
 
 
 class Record(NamedTuple):
-    """What Algorithm 1 did: predictions and lengths g~ [T], all projected alpha_i after each round [T, T], |w|^2 [T] by the
-    double sum after each round, and the same before the projection."""
+    """Predictions and lengths g~ [T], all projected alpha_i after each round [T, T], |w|^2 [T] by the double sum after
+    each round, and the same before the projection."""
 
     predictions: np.ndarray
     lengths: np.ndarray
