@@ -1,9 +1,8 @@
 """Invalid calls of every public class and function, generated from the declared types and ranges of the parameters.
 
-A valid call is recorded while the example of the docstring runs. An invalid call replaces one argument of the valid
-call by a value that the declaration excludes. Left out are protocols, records (named tuples, exceptions) and oracles,
-which the library itself makes, often inside compiled programs; and `jo.random`, whose functions run inside compiled
-programs and raise the errors of `jax.random`.
+A valid call is recorded while the example of the docstring runs. An invalid call replaces one argument by a value that
+the declaration excludes. Left out are protocols, records and oracles, which the library makes, and `jo.random`, which
+raises the errors of `jax.random`.
 """
 
 import doctest

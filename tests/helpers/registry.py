@@ -20,16 +20,13 @@ FULL = estimators.FullGradient()
 
 
 class Entry(NamedTuple):
-    """A learner, the feedback it plays through, the rows of its game, and what its documentation says: the queries it
-    makes a round (None: a random number, whose law is tested with the learner), and whether it draws random numbers of
-    its own; it is `silent` about them where they are in its moves only, and not in what it learns. A learner is
-    `coarse` whose few moves may be the same though it learned something else. `strict` is False where parts of optax
-    are used that do not run under strict dtype promotion.
+    """A learner, its feedback and game, and what its documentation says.
 
-    Rows are instances of three numbers and a number as outcome, or, with `losses_of_arms`, no instances and vectors of
-    three losses; with `contexts` these come with matrices of three rows, each a law on the arms, or the features of an
-    arm; with `pairs` outcomes are matrices of three rows, duels of arms. With `classes` outcomes are -1 and +1. The
-    loss of the game judges the learner's moves."""
+    `queries` in a round are None if their number is random. A learner is `randomised` if it draws random numbers, and
+    `silent` if they are only in its moves. A learner is `coarse` if few moves may be the same after other
+    losses. Rows are instances of three numbers and a number (-1 or +1 with `classes`); with `losses_of_arms` vectors of
+    three losses, with `contexts` for each arm a law on arms or features, with `pairs` matrices of duels. `strict` is
+    False for parts of optax that do not run under strict dtype promotion."""
 
     learner: Any
     feedback: Any
@@ -46,15 +43,12 @@ class Entry(NamedTuple):
 
     @property
     def outcome_shape(self) -> tuple[int, ...]:
-        """The shape of an outcome in a game of arms."""
         return (D, D) if self.pairs else (D,)
 
     def promotion(self) -> AbstractContextManager:
-        """The strictness of dtype promotion under which the learner is tested."""
         return jax.numpy_dtype_promotion("strict" if self.strict else "standard")
 
     def rows(self, n: int) -> jo.environments.DataStream:
-        """Random rows of its game."""
         rng = np.random.default_rng(3)
         X, y = rng.normal(size=(n, D)), rng.normal(size=n)
         if self.losses_of_arms:
@@ -88,10 +82,10 @@ def one(estimator: Any, queries: int = 1, **options: Any) -> Entry:
 
 @jo.struct
 class Repeatedly(jo.Attributes):
-    """More questions than instances have attributes, some of them asked again: what `jo.Attributes` refuses."""
+    """More questions than instances have attributes, for which `jo.Attributes` raises an error."""
 
     def check_specs(self, specs: Any) -> None:
-        """Anything goes."""
+        pass
 
 
 def few(law: str, **options: Any) -> Entry:
