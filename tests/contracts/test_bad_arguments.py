@@ -154,6 +154,7 @@ def relations_calls():
         ("eta: must not be given with step_size", lambda: bound.at_rounds([1], step_size=1.0, eta=1.0)),
         ("rounds: must not be given", lambda: bounds.exp3(2, 9).at_rounds([1])),
         ("bound: must have a version", lambda: bounds.exp3(2, 9).in_any_environment()),
+        ("C: must be a number above 0", lambda: learners.PassiveAggressive("PA-I", None)),
         ("n_switches", lambda: learners.FixedShare.over_horizon(2, 10, 10)),
         ("n_switches", lambda: bounds.fixed_share(2, 10, 10)),
         ("n_questions", lambda: learners.LabelEfficientHedge.over_horizon(2, 10, 11)),
