@@ -55,6 +55,9 @@ UNCHECKED = {  # of some values the error comes later than the call, or from Num
     "datasets.is_local": ("data",),
     "datasets.load": ("data",),
 }
+VALID = {  # arguments of classmethods whose docstring has no example
+    "n_arms": 3, "n_experts": 3, "n_rounds": 20, "n_switches": 1, "delta": 0.1, "gap": 0.5, "c": 6.0,
+}  # fmt: skip
 MADE_BY_THE_LIBRARY = ("Verification", "Bound")  # records, besides named tuples and oracles
 
 # values, and the declared types that allow them
@@ -187,6 +190,9 @@ def recorded_calls(callables: dict[str, Callable[..., Any]]) -> Iterator[Call]:
     for wanted, function in callables.items():
         if wanted not in recorded:
             _run_example(wanted, function, record)
+        names = inspect.signature(function).parameters
+        if wanted not in recorded and inspect.ismethod(function) and names.keys() <= VALID.keys():
+            recorded[wanted] = Recorded({name: VALID[name] for name in names}, False)
         if wanted in recorded:
             yield Call(wanted, function, recorded[wanted])
 
