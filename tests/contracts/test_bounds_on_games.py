@@ -13,45 +13,12 @@ from registry import LEARNERS
 from scipy import stats
 
 import jaxonline as jo
-from jaxonline import bounds
-from jaxonline.comparators import BestSegments
-from jaxonline.environments import (
-    BernoulliArms,
-    ContraryLabels,
-    ContraryLosses,
-    DataStream,
-    DriftingArms,
-    FiniteClass,
-    GaussianArms,
-    HiddenBestArm,
-    RandomWalkExperts,
-    SwitchingArms,
-    SwitchingExperts,
-)
-from jaxonline.learners import (
-    EWA,
-    EXP3,
-    EXP3IX,
-    EXP3P,
-    MOSS,
-    UCB1,
-    Doubling,
-    DrawnExpert,
-    ExploreThenCommit,
-    FixedShare,
-    FollowTheLeader,
-    FollowThePerturbedLeader,
-    FollowTheRegularizedLeader,
-    Halving,
-    Hedge,
-    LabelEfficientHedge,
-    WeightedMajority,
-)
-from jaxonline.losses import ArmLoss, ExpectedLoss, ZeroOne
+from jaxonline import bounds, comparators, environments, learners, losses
 
 pytestmark = [pytest.mark.long, pytest.mark.fast_compile]
 
 FALSE_ALARM = 1e-6
+ARM, EXPECTED = losses.ArmLoss(), losses.ExpectedLoss()
 K, T, RUNS = 4, 400, 512
 RUNS_OF_ARMS = 64
 
@@ -77,46 +44,45 @@ def upper(values, comparisons):
 # Experts
 
 
-def alternating() -> DataStream:
+def alternating() -> environments.DataStream:
     losses = np.ones((T, K))
     losses[:, :2] = ([[0.5, 0.0]] + [[0.0, 1.0], [1.0, 0.0]] * (T // 2))[:T]
-    return DataStream(None, losses)
+    return environments.DataStream(None, losses)
 
 
 def hedge_for(n_rounds):
-    return Hedge(EWA(jnp.sqrt(8.0 * np.log(K) / n_rounds)))
+    return learners.Hedge(learners.EWA(jnp.sqrt(8.0 * np.log(K) / n_rounds)))
 
 
 EXPERTS = {
-    "coins": BernoulliArms([0.5] * K),
-    "gap": BernoulliArms([0.3, 0.5, 0.5, 0.5]),
-    "walk": RandomWalkExperts(K),
-    "switching": SwitchingExperts(K, every=100, gap=0.8),
-    "finite class": FiniteClass([0.1, 0.3, 0.5, 0.5], "losses"),
+    "coins": environments.BernoulliArms([0.5] * K),
+    "gap": environments.BernoulliArms([0.3, 0.5, 0.5, 0.5]),
+    "walk": environments.RandomWalkExperts(K),
+    "switching": environments.SwitchingExperts(K, every=100, gap=0.8),
+    "finite class": environments.FiniteClass([0.1, 0.3, 0.5, 0.5], "losses"),
     "alternating": alternating(),
-    "contrary": ContraryLosses(K),
-    "contrary, blind": ContraryLosses(K, blind=True),
+    "contrary": environments.ContraryLosses(K),
+    "contrary, blind": environments.ContraryLosses(K, blind=True),
 }
 WEIGHTS, PERTURBED, REGULARIZED = (
     bound(K, T) for bound in (bounds.exponential_weights, bounds.perturbed_leader, bounds.regularized_leader)
 )
 FULL, DOUBLED = jo.FullInformation(), bounds.doubling(float(np.sqrt(np.log(K) / 2)), T)
+ENTROPY = learners.Hedge(learners.FollowTheRegularizedLeader(WEIGHTS.eta, "entropy"))
+EUCLIDEAN = learners.Hedge(learners.FollowTheRegularizedLeader(REGULARIZED.eta))
+SHARE = learners.Hedge(learners.FixedShare.over_horizon(K, T, 3))
+EFFICIENT = learners.LabelEfficientHedge.over_horizon(K, T, 200)
 # the learner, its feedback, its loss, its bound, and the number of switches of the comparator
 FOLLOWERS = {
-    "Hedge": (Hedge(EWA(WEIGHTS.eta)), FULL, ExpectedLoss(), WEIGHTS.value, 0),
-    "drawn expert": (DrawnExpert(EWA(WEIGHTS.eta)), FULL, ArmLoss(), WEIGHTS.value, 0),
-    "entropy": (Hedge(FollowTheRegularizedLeader(WEIGHTS.eta, "entropy")), FULL, ExpectedLoss(), WEIGHTS.value, 0),
-    "Euclidean": (Hedge(FollowTheRegularizedLeader(REGULARIZED.eta)), FULL, ExpectedLoss(), REGULARIZED.value, 0),
-    "doubling": (Doubling(hedge_for), FULL, ExpectedLoss(), DOUBLED, 0),
-    "fixed share": (
-        Hedge(FixedShare.over_horizon(K, T, 3)), FULL, ExpectedLoss(), bounds.fixed_share(K, T, 3).value, 3,
-    ),
-    "label-efficient": (
-        LabelEfficientHedge.over_horizon(K, T, 200), jo.OnRequest(), ExpectedLoss(),
-        bounds.label_efficient(K, T, 200).value, 0,
-    ),
-    "perturbed leader": (FollowThePerturbedLeader(PERTURBED.eta), FULL, ArmLoss(), PERTURBED.value, 0),
-    "Gumbel leader": (FollowThePerturbedLeader(WEIGHTS.eta, "gumbel"), FULL, ArmLoss(), WEIGHTS.value, 0),
+    "Hedge": (learners.Hedge(learners.EWA(WEIGHTS.eta)), FULL, EXPECTED, WEIGHTS.value, 0),
+    "drawn expert": (learners.DrawnExpert(learners.EWA(WEIGHTS.eta)), FULL, ARM, WEIGHTS.value, 0),
+    "entropy": (ENTROPY, FULL, EXPECTED, WEIGHTS.value, 0),
+    "Euclidean": (EUCLIDEAN, FULL, EXPECTED, REGULARIZED.value, 0),
+    "doubling": (learners.Doubling(hedge_for), FULL, EXPECTED, DOUBLED, 0),
+    "fixed share": (SHARE, FULL, EXPECTED, bounds.fixed_share(K, T, 3).value, 3),
+    "label-efficient": (EFFICIENT, jo.OnRequest(), EXPECTED, bounds.label_efficient(K, T, 200).value, 0),
+    "perturbed leader": (learners.FollowThePerturbedLeader(PERTURBED.eta), FULL, ARM, PERTURBED.value, 0),
+    "Gumbel leader": (learners.FollowThePerturbedLeader(WEIGHTS.eta, "gumbel"), FULL, ARM, WEIGHTS.value, 0),
 }  # fmt: skip
 
 
@@ -129,7 +95,7 @@ def regrets_of(environment, learner, feedback, loss, switches):
     history = histories(environment, learner, feedback, loss)
     own, losses = np.asarray(history.loss, float).sum(axis=1), np.asarray(history.y, float)
     if switches:
-        best = BestSegments(switches + 1)
+        best = comparators.BestSegments(switches + 1)
         return own - [best.best_losses(None, run, np.array([len(run)]))[0] for run in losses]
     sums = losses.sum(axis=1)
     return own - (sums.min(axis=1) if environment.oblivious else sums[:, sums.mean(axis=0).argmin()])
@@ -147,8 +113,8 @@ def test_regret_to_experts_is_below_the_bound(name):
 
 def test_follow_the_leader_and_constant_weights_exceed_the_bound():
     """Follow the leader fails on alternating losses, constant weights fail if one expert is better."""
-    follower = regrets_of(EXPERTS["alternating"], Hedge(FollowTheLeader()), FULL, ExpectedLoss(), 0)
-    still = regrets_of(EXPERTS["gap"], Hedge(EWA(1e-9)), FULL, ExpectedLoss(), 0)
+    follower = regrets_of(EXPERTS["alternating"], learners.Hedge(learners.FollowTheLeader()), FULL, EXPECTED, 0)
+    still = regrets_of(EXPERTS["gap"], learners.Hedge(learners.EWA(1e-9)), FULL, EXPECTED, 0)
     assert follower.min() > REGULARIZED.value
     assert -upper(-still, 1) > REGULARIZED.value
 
@@ -156,14 +122,14 @@ def test_follow_the_leader_and_constant_weights_exceed_the_bound():
 @pytest.mark.parametrize("labels", ["perfect", "noisy", "contrary"])
 def test_mistakes_of_votes_are_below_the_bound(labels):
     """Halving (also lazy) and weighted majority, in every run, with the mistakes of the best expert in that run."""
-    environment = ContraryLabels((-1.0, 1.0, 1.0, 1.0)) if labels == "contrary" else FiniteClass(
-        [0.0 if labels == "perfect" else 0.1, 0.5, 0.5, 0.5]
-    )  # fmt: skip
+    environment = environments.FiniteClass([0.0 if labels == "perfect" else 0.1, 0.5, 0.5, 0.5])
+    if labels == "contrary":
+        environment = environments.ContraryLabels((-1.0, 1.0, 1.0, 1.0))
     for learner, bound in (
-        (Halving(), bounds.halving), (Halving(lazy=True), bounds.halving),
-        (WeightedMajority(0.5), lambda K, L: bounds.weighted_majority(K, 0.5, L)),
+        (learners.Halving(), bounds.halving), (learners.Halving(lazy=True), bounds.halving),
+        (learners.WeightedMajority(0.5), lambda K, L: bounds.weighted_majority(K, 0.5, L)),
     ):  # fmt: skip
-        history = histories(environment, learner, FULL, ZeroOne())
+        history = histories(environment, learner, FULL, losses.ZeroOne())
         mistakes = np.asarray(history.loss).sum(axis=1)
         best = (np.asarray(history.x) != np.asarray(history.y)[..., None]).sum(axis=1).min(axis=1)
         assert (best == 0).all() == (labels == "perfect")
@@ -176,17 +142,19 @@ def test_mistakes_of_votes_are_below_the_bound(labels):
 
 LONG, DELTA = 2000, 0.1
 ARMS = {
-    "gap": BernoulliArms([0.3, 0.5, 0.5, 0.5]),
-    "hidden": HiddenBestArm.over_horizon(K, LONG),
-    "drifting": DriftingArms([0.2, 0.4, 0.6, 0.8], step=0.02),
-    "switching": SwitchingArms([[0.1, 0.5, 0.5, 0.9], [0.9, 0.5, 0.5, 0.1], [0.1, 0.5, 0.5, 0.9]], [500, 1500]),
-    "finite class": FiniteClass([0.1, 0.3, 0.5, 0.5], "losses"),
-    "contrary": ContraryLosses(K),
+    "gap": environments.BernoulliArms([0.3, 0.5, 0.5, 0.5]),
+    "hidden": environments.HiddenBestArm.over_horizon(K, LONG),
+    "drifting": environments.DriftingArms([0.2, 0.4, 0.6, 0.8], step=0.02),
+    "switching": environments.SwitchingArms(
+        [[0.1, 0.5, 0.5, 0.9], [0.9, 0.5, 0.5, 0.1], [0.1, 0.5, 0.5, 0.9]], [500, 1500]
+    ),
+    "finite class": environments.FiniteClass([0.1, 0.3, 0.5, 0.5], "losses"),
+    "contrary": environments.ContraryLosses(K),
 }
 EXPONENTIAL = {
-    "EXP3": (EXP3.over_horizon(K, LONG), bounds.exp3(K, LONG), None),
-    "EXP3-IX": (EXP3IX.over_horizon(K, LONG), bounds.exp3_ix(K, LONG, DELTA), DELTA),
-    "EXP3.P": (EXP3P.over_horizon(K, LONG, DELTA), bounds.exp3_p(K, LONG, DELTA), DELTA),
+    "EXP3": (learners.EXP3.over_horizon(K, LONG), bounds.exp3(K, LONG), None),
+    "EXP3-IX": (learners.EXP3IX.over_horizon(K, LONG), bounds.exp3_ix(K, LONG, DELTA), DELTA),
+    "EXP3.P": (learners.EXP3P.over_horizon(K, LONG, DELTA), bounds.exp3_p(K, LONG, DELTA), DELTA),
 }
 
 
@@ -196,7 +164,7 @@ def test_regret_of_exponential_weights_on_arms_is_below_the_bound(name):
     EXP3.P: regret in hindsight, which is above the bound with probability at most 0.1."""
     environment = ARMS[name]
     for learner, (rule, bound, delta) in EXPONENTIAL.items():
-        history = histories(environment, rule, jo.Bandit(), ArmLoss(), LONG, RUNS_OF_ARMS)
+        history = histories(environment, rule, jo.Bandit(), ARM, LONG, RUNS_OF_ARMS)
         own, sums = np.asarray(history.loss, float).sum(axis=1), np.asarray(history.y, float).sum(axis=1)
         if delta is not None:
             above = int((own - sums.min(axis=1) > bound).sum())
@@ -214,12 +182,15 @@ def test_pseudo_regret_on_stationary_arms_is_below_the_bound(name):
     means = [0.3, 0.5, 0.5, 0.5]
     if name == "hidden":
         means = [0.5 - float(ARMS[name].gap), 0.5, 0.5, 0.5]
-    environment = GaussianArms(means, std=0.5) if name == "Gaussian" else ARMS[name]
+    environment = environments.GaussianArms(means, std=0.5) if name == "Gaussian" else ARMS[name]
     gaps = np.subtract(means, min(means))
-    promised = {"commit": (ExploreThenCommit(100), bounds.explore_then_commit(gaps, 100, LONG))}
+    promised = {"commit": (learners.ExploreThenCommit(100), bounds.explore_then_commit(gaps, 100, LONG))}
     if name != "Gaussian":
-        promised |= {"UCB1": (UCB1(), bounds.ucb1(gaps, LONG)), "MOSS": (MOSS(LONG), bounds.moss(K, LONG))}
-    game = jo.Game(environment, jo.Bandit(), ArmLoss(), pseudo=True)
+        promised |= {
+            "UCB1": (learners.UCB1(), bounds.ucb1(gaps, LONG)),
+            "MOSS": (learners.MOSS(LONG), bounds.moss(K, LONG)),
+        }
+    game = jo.Game(environment, jo.Bandit(), ARM, pseudo=True)
     result = jo.simulate(
         game, {learner: rule for learner, (rule, _) in promised.items()}, n_runs=RUNS_OF_ARMS, n_rounds=LONG, key=1,
         record_at=1, comparator=jo.BestArm(),
@@ -232,7 +203,7 @@ def test_pseudo_regret_on_stationary_arms_is_below_the_bound(name):
 # One expert or arm, one round, and equal losses
 
 
-CHOOSERS = [name for name, make in LEARNERS.items() if isinstance(make().loss, ArmLoss | ExpectedLoss)]
+CHOOSERS = [name for name, make in LEARNERS.items() if isinstance(make().loss, losses.ArmLoss | losses.ExpectedLoss)]
 
 
 @pytest.mark.parametrize("name", CHOOSERS)
@@ -241,7 +212,7 @@ def test_equal_losses_of_all_arms_are_the_losses_of_the_learner(name, n_arms, n_
     """Tests every learner of the registry that follows an expert or pulls an arm."""
     entry, losses = LEARNERS[name](), np.full((n_rounds, n_arms), 0.75)
     x = np.tile(np.eye(n_arms), (n_rounds, 1, 1)) if entry.contexts else None
-    game = jo.Game(DataStream(x, losses), entry.feedback, loss=entry.loss)
+    game = jo.Game(environments.DataStream(x, losses), entry.feedback, loss=entry.loss)
     state, history = jo.play(game, entry.learner, jax.random.key(0), n_rounds)
     np.testing.assert_allclose(history.loss, 0.75, rtol=1e-6)
     assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(state))

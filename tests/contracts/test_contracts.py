@@ -1,8 +1,4 @@
-"""Contracts of every learner of the registry.
-
-A learner observes only the answers to its questions, its state keeps its type, its numbers are leaves, a second call
-compiles nothing, vmap equals a loop over runs, and the numbers of queries are the documented ones.
-"""
+"""Contracts of every learner of the registry."""
 
 import dataclasses
 from typing import Any
@@ -36,7 +32,7 @@ MAX_COPIES = 8
 
 @pytest.fixture(params=LEARNERS)
 def entry(request):
-    """Return each learner of the registry, under its dtype promotion."""
+    """Each learner of the registry, under its dtype promotion."""
     entry = LEARNERS[request.param]()
     with entry.promotion():
         yield entry
@@ -108,18 +104,13 @@ class PoisonedOnRequest(OnRequestOracle):
         return jnp.where(ask, super().outcome(ask), self.x)
 
 
-def poisoned_bandit(x: Any, move: Any, losses: Any, poison: Any) -> BanditOracle:
-    """Return the oracle of a bandit in which the losses of all arms except the one pulled are poison."""
-    pulled = jnp.arange(D) == (move.arm if isinstance(move, Draw) else move)
-    return BanditOracle(x, move, jnp.where(pulled, losses, poison))
-
-
 def poisoned_oracle(feedback: Any, material: dict[str, Any], move: Any, poison: Any) -> Any:
     """Return the oracle of a feedback with poison in hidden data; each kind of feedback has one line here."""
     if isinstance(feedback, jo.FullInformation):
         return FullOracle(material["copies"][0], material["outcome"])
     if isinstance(feedback, jo.Bandit):
-        return poisoned_bandit(material["context"], move, material["outcome"], poison)
+        pulled = jnp.arange(D) == (move.arm if isinstance(move, Draw) else move)
+        return BanditOracle(material["context"], move, jnp.where(pulled, material["outcome"], poison))
     if isinstance(feedback, jo.SemiBandit):
         chosen = jnp.any(jnp.arange(D)[None, :] == move[:, None], axis=0)
         return SemiBanditOracle(material["context"], move, jnp.where(chosen, material["outcome"], poison))
@@ -251,7 +242,6 @@ def leaf_types(tree: Any) -> list[tuple]:
 @pytest.mark.parametrize("both_precisions", some([False, True], True), indirect=True)
 @pytest.mark.parametrize("entry", some(LEARNERS, *MECHANISMS), indirect=True)
 def test_state_keeps_its_type(both_precisions, entry):
-    """States of init and update have the same structure, shapes, dtypes and weak types, so a loop can carry them."""
     dtype = both_precisions
     learner, feedback = cast_leaves((entry.learner, entry.feedback), dtype)
     specs, key = specs_of(entry, dtype), jax.random.key(0)
@@ -312,7 +302,6 @@ def test_numbers_are_leaves(request, entry):
 @pytest.mark.filterwarnings("ignore:the loss of the game is:UserWarning")  # half of a loss is another loss
 @pytest.mark.parametrize("entry", some(LEARNERS, *MECHANISMS), indirect=True)
 def test_one_program_for_all_numbers_and_moves_depend_on_the_past(entry):
-    """Keys, data and numbers need one compilation; a move depends on no later outcome."""
     rows = entry.rows(ROUNDS)
     game = jo.Game(rows, entry.feedback, loss=entry.loss)
     keys = [jax.random.fold_in(jax.random.key(0), run) for run in range(3)]
@@ -378,7 +367,6 @@ def test_answers_do_not_depend_on_the_prediction(feedback):
 
 
 def test_queries_count_distinct_copies():
-    """Distinct copies are charged, also a random number of copies; labels are not charged."""
     x, y, t = jnp.zeros(3), jnp.float32(2.0), jnp.int32(1)
     oracle: CopiesOracle = noisy().open(jax.random.key(0), t, x, y, y)
     first = oracle.copy(0)
@@ -412,7 +400,6 @@ def test_queries_count_distinct_copies():
 
 
 def test_noise_depends_on_run_round_and_index_only():
-    """Learners share the noise, for paired comparisons; labels have separate noise."""
     x, y = jnp.zeros(3), jnp.float32(0.0)
 
     def draws(key, t):
@@ -423,3 +410,29 @@ def test_noise_depends_on_run_round_and_index_only():
     assert bits(draws(key, 1)) == bits(draws(key, 1))
     values = np.concatenate([np.ravel(v) for v in draws(key, 1) + draws(jax.random.key(8), 1)])
     assert len(np.unique(values)) == len(values)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Programs do not grow with the dimension: their instructions before compilation are counted, and not the time
+
+DIMENSIONS, MAX_LINES, MAX_GROWTH = (2, 16, 40), 12_000, 1.25
+LAWS = {"student_t": lambda covariance: jo.noise.student_t(covariance, 10.0)}
+LAWS |= {law.__name__: law for law in (jo.noise.gaussian, jo.noise.laplace, jo.noise.uniform)}
+OF_DIMENSION_3 = ("surrogate kernel", "Fourier features")  # their entries have arrays for three coordinates
+WITH_COPIES = [name for name in LEARNERS if isinstance(LEARNERS[name]().feedback, jo.NoisyCopies)]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("name", [name for name in WITH_COPIES if not name.startswith(OF_DIMENSION_3)])
+def test_programs_do_not_grow_with_the_dimension(name, law):
+    entry, lines = LEARNERS[name](), []
+    for d in DIMENSIONS:
+        rng = np.random.default_rng(0)
+        y, label_noise = rng.choice([-1.0, 1.0], size=4), None if entry.classes else LAWS[law](0.1)
+        copies = jo.NoisyCopies(LAWS[law](0.2), label_noise=label_noise, reveal_covariance=True)
+        game = jo.Game(jo.environments.DataStream(rng.normal(size=(4, d)), y), copies, entry.loss)
+        program = jax.jit(lambda key, game=game: jo.play(game, entry.learner, key, n_rounds=4))
+        with entry.promotion():
+            lines.append(program.lower(jax.random.key(0)).as_text().count("\n"))
+    assert max(lines) <= min(MAX_LINES, MAX_GROWTH * lines[0])

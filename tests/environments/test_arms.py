@@ -107,24 +107,3 @@ def test_reflect_equals_bouncing_at_0_and_1():
 
     a = np.linspace(-3.7, 4.2, 80).astype(np.float32)
     np.testing.assert_allclose(reflect(jnp.asarray(a)), [bounce(value) for value in a], atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: GaussianArms([0.0], std=-1.0), "std: must be at least 0"),
-        (lambda: GaussianArms([]), "means: must have at least one entry"),
-        (lambda: HiddenBestArm(0, 0.1), "n_arms: must be at least 1"),
-        (lambda: HiddenBestArm(2, 0.6), "gap: must be above 0 and at most 0.5"),
-        (lambda: DriftingArms([0.5, 1.5]), "means: must be at least 0 and at most 1"),
-        (lambda: DriftingArms([0.5], step=-0.1), "step: must be at least 0"),
-        (lambda: SwitchingArms([0.5], [2]), "means: must have 2 dimensions"),
-        (lambda: SwitchingArms([[0.5], [0.2]], [2, 3]), "starts: .* 1 .got 2"),
-        (lambda: SwitchingArms([[0.5], [0.2]], [1]), "starts: .* 2"),
-        (lambda: ContextualLinearArms([1.0], n_arms=0), "n_arms: must be at least 1"),
-        (lambda: ContextualLinearArms([1.0], n_arms=2, radius=0.0), "radius: must be above 0"),
-    ],
-)
-def test_bad_arguments_raise_errors(call, message):
-    with pytest.raises((ValueError, TypeError), match=message):
-        call()

@@ -10,7 +10,7 @@ from scipy import stats
 from tiers import some
 
 import jaxonline as jo
-from jaxonline.feedback.noise import CustomNoise, Noise, gaussian, laplace, student_t, uniform
+from jaxonline.feedback.noise import CustomNoise, gaussian, laplace, student_t, uniform
 from jaxonline.parameters.struct import cast_leaves
 
 DRAWS = 200_000
@@ -27,7 +27,6 @@ LAWS = {
 
 
 def draws(noise, shape=(2,), number=DRAWS, seed=0) -> np.ndarray:
-    """[number, *shape]"""
     return np.asarray(draw_many(cast_leaves(noise, np.float32), jax.random.key(seed), shape, number), float)
 
 
@@ -84,7 +83,6 @@ def test_each_coordinate_may_have_its_own_variance():
 
 
 def test_noise_has_the_shape_of_the_instance():
-    """A variance serves any shape; the covariance that is revealed is that of the noise."""
     x = jnp.zeros(2)
     for given, matrix in [(0.3, 0.3 * np.eye(2)), ([0.1, 0.2], np.diag([0.1, 0.2])), (MATRIX, MATRIX)]:
         noise = gaussian(given)
@@ -114,12 +112,9 @@ def test_noise_has_the_dtype_of_the_instance(both_precisions):
 def test_student_kurtosis_is_infinite_up_to_four_degrees():
     assert student_t(0.1, 4.0).kurtosis == np.inf
     assert student_t(0.1, 5.0).kurtosis == 9.0
-    with pytest.raises(ValueError, match="degrees"):
-        student_t(0.1, 2.0)
 
 
 def test_covariances_are_leaves_of_noise():
-    """Variances can be swept, since they are not part of the program."""
     structures = {jax.tree.structure(gaussian(variance)) for variance in (0.1, 0.2)}
     assert len(structures) == 1
     assert jax.tree.structure(laplace(0.1)) not in structures
@@ -136,7 +131,6 @@ def grown_covariance(t, x):
 
 
 def test_custom_noise_may_depend_on_round_and_instance():
-    """The oracle tells the law which round and which instance it is, and reveals the covariance of that round."""
     feedback = jo.NoisyCopies(CustomNoise(signs_that_grow, grown_covariance), reveal_covariance=True)
     x, y = jnp.array([1.0, -0.5]), jnp.float32(0.0)
     for t in (1, 7):
@@ -189,11 +183,6 @@ def test_copies_of_a_round_and_of_other_rounds_are_independent():
     pairs = np.triu_indices(5, 1)
     products = (z[:, :, None] * z[:, None, :])[:, *pairs]
     assert (np.abs(scores(products, np.zeros(10))) < limit(10)).all()
-
-
-def test_constructors_equal_noise_made_by_hand():
-    by_hand, ready = (jax.tree.flatten(noise) for noise in (Noise(0.2, law="laplace"), laplace(0.2)))
-    assert by_hand == ready
 
 
 def test_rare_errors_have_their_values_rate_and_covariance():

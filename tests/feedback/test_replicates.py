@@ -9,7 +9,6 @@ from tiers import some
 
 import jaxonline as jo
 from jaxonline.estimators import KnownCovariance, MeanOfCopies, TwoCopies
-from jaxonline.feedback import CopiesOracle, ReplicatesOracle
 from jaxonline.game.keys import stream_keys
 from jaxonline.parameters.errors import DivergedRunsWarning
 
@@ -26,7 +25,6 @@ def learner(estimator):
 
 
 def recorded(feedback, key, measured=MEASURED):
-    """The copies and labels that a feedback with noise draws in the rounds of a run."""
     oracle_key = stream_keys(key).oracle
 
     @jax.jit
@@ -63,10 +61,6 @@ def test_recorded_noise_gives_the_run_with_that_noise(name):
     assert np.ptp(np.asarray(drawn.y_hat)) > 0
 
 
-def test_the_oracle_has_the_interface_of_noisy_copies():
-    assert issubclass(ReplicatesOracle, CopiesOracle)
-
-
 def test_the_oracle_returns_the_measured_rows_and_counts_distinct_copies():
     oracle = jo.Replicates(COPIES, LABELS).open(None, jnp.int32(3), X[2], Y[2], 0.0)
     np.testing.assert_array_equal(oracle.copy(1), COPIES[2, 1])
@@ -94,8 +88,6 @@ def test_a_known_distribution_reveals_its_covariance():
 
 
 def test_a_random_number_of_copies_is_answered_in_full_or_with_nan():
-    """Never with a copy that the learner already has."""
-
     @jax.jit
     def ask(first_number):
         oracle = jo.Replicates(COPIES, LABELS).open(None, jnp.int32(1), X[0], Y[0], 0.0)
@@ -123,31 +115,8 @@ def test_a_draw_that_is_out_of_range_is_nan(number):
     assert np.isnan(draw(jnp.int32(-1))).all()
 
 
-@pytest.mark.long
-def test_a_learner_that_draws_too_many_copies_has_failed_runs():
-    """Algorithm 1: a run fails exactly if a round asks for more copies than are measured."""
-    entry = LEARNERS["noisy kernel, Gaussian, ball"]()
-    copies = np.repeat(X[:, None], 40, axis=1)
-    options = {"n_runs": 40, "n_rounds": ROUNDS, "record_at": list(range(1, ROUNDS + 1))}
-
-    def run(measured):
-        return jo.simulate(jo.Game(STREAM, jo.Replicates(copies[:, :measured])), entry.learner, **options)
-
-    enough = run(40)
-    most = np.diff(enough.queries[0], axis=1, prepend=0).max(axis=1)
-    measured = int(np.median(most))
-    with pytest.warns(DivergedRunsWarning):
-        few = run(measured)
-    failed = few.first_nonfinite[0] > 0
-    assert 0 < failed.sum() < 40
-    np.testing.assert_array_equal(failed, most > measured)
-    np.testing.assert_allclose(few.cumulative_loss[0, ~failed], enough.cumulative_loss[0, ~failed], rtol=1e-6)
-
-
 @jo.struct
 class Reserves(jo.Learner):
-    """A learner that is charged t copies in round t and uses none."""
-
     def init(self, key, specs):
         return jnp.int32(1)
 
@@ -160,7 +129,6 @@ class Reserves(jo.Learner):
 
 
 def test_a_run_fails_in_any_round_with_too_many_copies_also_if_they_are_unused():
-    """Also in the last round; the warning names the number of copies."""
     game = jo.Game(STREAM, jo.Replicates(COPIES))  # 4 copies
     with pytest.warns(DivergedRunsWarning, match=r"from round 5 on.*the 4 measured"):
         result = jo.simulate(game, Reserves(), n_runs=2, n_rounds=5)
@@ -172,39 +140,21 @@ def test_a_run_fails_in_any_round_with_too_many_copies_also_if_they_are_unused()
 
 
 @pytest.mark.parametrize(
-    ("make", "message"),
+    ("stream", "copies", "message"),
     [
-        (lambda: jo.Replicates(X), "X: must have 3 dimensions"),
-        (lambda: jo.Replicates(np.full_like(COPIES, np.nan)), "X: must be finite"),
-        (lambda: jo.Replicates(COPIES, LABELS[1:]), "y: must have as many rows as X, 8"),
-        (lambda: jo.Replicates(COPIES, Y), "y: must have 2 dimensions"),
-        (lambda: jo.Replicates(COPIES, covariance=[1.0, 2.0]), "covariance: must fit copies of 3 numbers"),
-        (lambda: jo.Replicates(COPIES, covariance=-1.0), "covariance: must be at least 0"),
-        (
-            lambda: jo.Replicates(COPIES, None, 1.0, jo.noise.gaussian(1.0)),
-            "covariance: must be None if noise is given",
-        ),
-        (lambda: jo.Game(jo.environments.DataStream(X[:, :2], Y), jo.Replicates(COPIES)), "X: must have copies"),
-        (lambda: jo.Game(jo.environments.DataStream(X, X), jo.Replicates(COPIES, LABELS)), "y: must be None unless"),
-        (lambda: jo.Game(STREAM, jo.Replicates(COPIES[1:])), "environment: must have as many rows as Replicates, 7"),
-        (
-            lambda: jo.Game(jo.environments.DataStream(X[:4], Y[:4]), jo.Replicates(COPIES)),
-            "environment: must have as many rows as Replicates, 8 .got DataStream with 4 rows",
-        ),
-        (
-            lambda: jo.Game(jo.environments.DataStream(X, Y, order="shuffled"), jo.Replicates(COPIES)),
-            "environment: must be the same in every run for Replicates, such as DataStream in file order",
-        ),
+        (jo.environments.DataStream(X[:, :2], Y), COPIES, "X: must have copies"),
+        (jo.environments.DataStream(X, X), COPIES, "y: must be None unless"),
+        (STREAM, COPIES[1:], "environment: must have as many rows as Replicates, 7"),
+        (jo.replace(STREAM, order="shuffled"), COPIES, "environment: must be the same in every run"),
     ],
 )
-def test_bad_replicates_raise_an_error(make, message):
+def test_replicates_of_another_game_raise_an_error(stream, copies, message):
+    measured = jo.Replicates(copies, LABELS[: len(copies)])
     with pytest.raises(ValueError, match=message):
-        make()
-
-
-def test_noise_must_be_a_distribution():
-    with pytest.raises(TypeError, match="noise: must be a distribution of noise"):
-        jo.Replicates(COPIES, noise=1.0)
+        jo.Game(stream, measured)
+    if stream is STREAM:
+        with pytest.raises(ValueError, match=message):
+            jo.play(jo.Game(STREAM, noisy()), jo.WithFeedback(learner(TwoCopies()), measured), 0, 4)
 
 
 @pytest.mark.parametrize(
@@ -223,19 +173,8 @@ def test_a_game_that_is_not_measured_raises_an_error_before_the_first_round(esti
         jo.simulate(game, learner(estimator), n_runs=2, n_rounds=n_rounds)
 
 
-def test_an_entrant_with_copies_of_other_rows_raises_an_error():
-    game = jo.Game(jo.environments.DataStream(X[:4], Y[:4]), noisy(labels=False))
-    with pytest.raises(ValueError, match="environment: must have as many rows as Replicates"):
-        jo.play(game, jo.WithFeedback(learner(TwoCopies()), jo.Replicates(COPIES)), 0, 4)
-
-
 def test_an_evaluation_of_more_rounds_than_are_measured_raises_an_error():
     game = jo.Game(STREAM, jo.Replicates(COPIES))
     with pytest.raises(ValueError, match=r"n_rounds: must be at most 8, the rounds of Replicates .got 9"):
         jo.learners.held_out_risk(game, learner(TwoCopies()), X, Y, ROUNDS + 1)
-    with pytest.raises(ValueError, match="environment: must have as many rows as Replicates, 7"):
-        jo.Game(STREAM, jo.Replicates(COPIES[1:]))
-
-
-def test_replicates_cannot_be_mirrored():
     assert jo.Replicates(COPIES).max_rounds == ROUNDS

@@ -50,8 +50,6 @@ class Feedback(Feedback):
 
 @struct
 class Learner(Learner):
-    """Its state is the number of its last update."""
-
     def init(self, key, specs):
         return random.uniform(key)
 

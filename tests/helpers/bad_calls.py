@@ -38,40 +38,6 @@ def rows(name: str, call: Callable[[Any], Any], error: Any, *wrong: Any) -> Iter
         yield Row(lambda value=value: call(value), error, name, f"{type(value).__name__} {text}")
 
 
-def number(name: str, call: Callable[[Any], Any], *outside: float, optional: bool = False) -> Iterator[Row]:
-    """An argument that is one finite number."""
-    yield from rows(name, call, TypeError, *NOT_NUMBERS, *(() if optional else (None,)))
-    yield from rows(name, call, ValueError, np.nan, np.inf, np.ones(3), np.zeros((0,)), *outside)
-
-
-def positive(name: str, call: Callable[[Any], Any], **options: Any) -> Iterator[Row]:
-    """An argument above 0."""
-    yield from number(name, call, 0.0, -1.0, -np.inf, **options)
-
-
-def count(name: str, call: Callable[[Any], Any], least: int = 1, optional: bool = False) -> Iterator[Row]:
-    """An argument that is an integer of at least `least`."""
-    yield from rows(name, call, TypeError, 1.5, "3", True, np.nan, np.ones(2), [3], *(() if optional else (None,)))
-    yield from rows(name, call, ValueError, least - 1, -3)
-
-
-def option(name: str, call: Callable[[Any], Any], misspelt: str, optional: bool = False) -> Iterator[Row]:
-    """An argument that is one of a few strings."""
-    yield from rows(name, call, (ValueError, TypeError), misspelt, "", 3, ["l1"], *(() if optional else (None,)))
-
-
-def vector(name: str, call: Callable[[Any], Any], *outside: Any) -> Iterator[Row]:
-    """An argument that is a finite vector that is not empty."""
-    yield from rows(name, call, TypeError, MASKED, np.array([1j, 0.0]), ["a", "b"], [1.0, None], [[1.0], [1.0, 2.0]])
-    yield from rows(name, call, TypeError, np.array([True, False]), [True, False])
-    yield from rows(name, call, ValueError, [np.nan, 1.0], [np.inf, 1.0], [], np.ones((2, 2, 2)), *outside)
-
-
-def thing(name: str, call: Callable[[Any], Any], *wrong: Any) -> Iterator[Row]:
-    """An argument that is an object of one kind, with further `wrong` values."""
-    yield from rows(name, call, TypeError, None, "gauss", 3.0, [1], np.ones((50, 50)), *wrong)
-
-
 def innermost(error: Exception) -> str:
     """Return the file that raised the error."""
     return traceback.extract_tb(error.__traceback__)[-1].filename

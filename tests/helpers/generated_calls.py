@@ -1,9 +1,8 @@
 """Invalid calls of every public class and function, generated from the declared types and ranges of the parameters.
 
-A valid call is recorded while the example of the docstring runs. An invalid call replaces one argument of the valid
-call by a value that the declaration excludes. Left out are protocols, records (named tuples, exceptions) and oracles,
-which the library itself makes, often inside compiled programs; and `jo.random`, whose functions run inside compiled
-programs and raise the errors of `jax.random`.
+A valid call is recorded while the example of the docstring runs. An invalid call replaces one argument by a value that
+the declaration excludes. Left out are protocols, records and oracles, which the library makes, and `jo.random`, which
+raises the errors of `jax.random`.
 """
 
 import doctest
@@ -21,6 +20,7 @@ import jax
 import numpy as np
 from bad_calls import MASKED, PACKAGE, innermost
 
+import jaxonline as jo
 from jaxonline.parameters.signatures import Parameter, exported_names, parameters_of
 
 
@@ -35,14 +35,30 @@ CYCLE: list[Any] = [1.0]
 CYCLE.append(CYCLE)
 UNPRINTABLE = Unprintable()
 ANYTHING = "anything"
+EMPTY = np.zeros(0)
 ALLOWED = {  # values that are valid although the declaration does not mention them
     ("environments.DataStream", "X"): (None,),  # a game without instances
-    ("Delayed", "delay"): (np.ndarray, int),  # a list of delays, or a number of rounds
-    ("datasets.is_local", "data"): (list,),  # a list of folders
     ("struct", "cls"): (type,),
+    ("simulate", "measures"): (EMPTY,),
+    ("tune", "measures"): (EMPTY,),
     ("verify.unbiased", "range"): (list,),  # not used by the method of the example
+    ("bandit_game", "means"): (np.ndarray, list),
 }
-MADE_BY_THE_LIBRARY = ("Verification",)  # records, besides named tuples and oracles
+UNCHECKED = {  # of some values the error comes later than the call, or from NumPy, or does not name the argument
+    "Context": ("checkpoint", "mesh", "progress", "cluster"),
+    "benchmark": ("checkpoint", "progress"),
+    "load_study_file": ("path",),
+    "intervals.Bounded": ("quantity", "low", "high"),
+    "intervals.Betting": ("quantity", "low", "high"),
+    "delays.GivenDelays": ("rounds",),
+    "Delayed": ("delay",),
+    "datasets.is_local": ("data",),
+    "datasets.load": ("data",),
+}
+VALID = {  # arguments of classmethods whose docstring has no example
+    "n_arms": 3, "n_experts": 3, "n_rounds": 20, "n_switches": 1, "delta": 0.1, "gap": 0.5, "c": 6.0,
+}  # fmt: skip
+MADE_BY_THE_LIBRARY = ("Verification", "Bound")  # records, besides named tuples and oracles
 
 # values, and the declared types that allow them
 VALUES: tuple[tuple[Any, set[str]], ...] = (
@@ -56,6 +72,8 @@ VALUES: tuple[tuple[Any, set[str]], ...] = (
     ([], {"components", "texts"}),
     ([0.5], {"array"}),
     (CYCLE, set()),
+    ([CYCLE, CYCLE], set()),
+    (lambda value: value, {"function"}),
     (float, set()),
     (np.array(["a"]), set()),
     (MASKED, set()),
@@ -63,12 +81,19 @@ VALUES: tuple[tuple[Any, set[str]], ...] = (
     ([1.0, None], set()),
     ([[1.0], [1.0, 2.0]], set()),
     (np.nan, set()),
+    (np.full(3, np.nan), set()),
+    (EMPTY, set()),
+    (np.array([True, False]), set()),
     (np.inf, {"infinity"}),
     (-np.inf, set()),
     (1.5, {"number", "array"}),
     (np.ones(3), {"array"}),
     (10**400, {"integer", "seed"}),
 )
+
+
+class Done(BaseException):
+    """Ends an example whose call is recorded."""
 
 
 class Recorded(NamedTuple):
@@ -147,6 +172,7 @@ def recorded_calls(callables: dict[str, Callable[..., Any]]) -> Iterator[Call]:
     """Yield a valid call of each function, recorded while the examples of the docstrings run."""
     codes = {id(_code(function)): name for name, function in callables.items()}  # equal dataclasses have equal code
     recorded: dict[str, Recorded] = {}
+    wanted = ""
 
     def record(frame: FrameType, event: str, _: Any) -> None:
         name = codes.get(id(frame.f_code)) if event == "call" else None
@@ -158,12 +184,17 @@ def recorded_calls(callables: dict[str, Callable[..., Any]]) -> Iterator[Call]:
         names = inspect.signature(function).parameters
         arguments = {key: frame.f_locals[key] for key in names if key in frame.f_locals}
         recorded[name] = Recorded(arguments, jax.config.jax_enable_x64)  # type: ignore[attr-defined]
+        if name == wanted:
+            raise Done
 
-    for name, function in callables.items():
-        if name not in recorded:
-            _run_example(name, function, record)
-        if name in recorded:
-            yield Call(name, function, recorded[name])
+    for wanted, function in callables.items():
+        if wanted not in recorded:
+            _run_example(wanted, function, record)
+        names = inspect.signature(function).parameters
+        if wanted not in recorded and inspect.ismethod(function) and names.keys() <= VALID.keys():
+            recorded[wanted] = Recorded({name: VALID[name] for name in names}, False)
+        if wanted in recorded:
+            yield Call(wanted, function, recorded[wanted])
 
 
 def _code(function: Callable[..., Any]) -> Any:
@@ -180,6 +211,8 @@ def _run_example(name: str, function: Callable[..., Any], record: Callable[..., 
                 sys.setprofile(record)
                 try:
                     exec(compile(example.source, name, "single", dont_inherit=True), space)
+                except Done:
+                    return
                 finally:
                     sys.setprofile(None)
 
@@ -187,7 +220,7 @@ def _run_example(name: str, function: Callable[..., Any], record: Callable[..., 
 def invalid_values(call: Call, parameter: Parameter) -> Iterator[Any]:
     """Yield values that the declaration of a parameter excludes."""
     allowed = ALLOWED.get((call.name, parameter.name), ())
-    for value in _excluded_values(parameter):
+    for value in (*_excluded_values(parameter), *_outside(parameter, call.recorded.arguments[parameter.name])):
         if not any(value is one or (isinstance(one, type) and type(value) is one) for one in allowed):
             yield value
 
@@ -196,6 +229,8 @@ def _excluded_values(parameter: Parameter) -> Iterator[Any]:
     takes = {"integer" if kind == "horizon" else kind for kind in parameter.takes}
     if parameter.or_infinity:
         takes.add("infinity")
+    if "schedule" in parameter.kinds:
+        takes.add("function")
     if ANYTHING in takes:
         if parameter.convert is not None:
             yield from (UNPRINTABLE, float)
@@ -203,15 +238,19 @@ def _excluded_values(parameter: Parameter) -> Iterator[Any]:
     for value, allowed in VALUES:
         if not takes & allowed:
             yield value
-    if takes & {"number", "integer"}:
-        limits = parameter.limits
-        for beyond in (limits.gt, limits.lt):
-            if beyond is not None:
-                yield int(beyond) if "integer" in takes else float(beyond)
-        if limits.ge is not None:
-            yield limits.ge - 1
-        if limits.le is not None:
-            yield limits.le + 1
+
+
+def _outside(parameter: Parameter, valid: Any) -> Iterator[Any]:
+    """Yield numbers outside the limits, or arrays of the shape of a valid one whose entries are outside."""
+    if parameter.takes & {"number", "integer", "array"}:
+        limits, is_integer = parameter.limits, "integer" in parameter.takes
+        step = 1 if is_integer else 1e-3
+        below = None if limits.ge is None else limits.ge - step
+        above = None if limits.le is None else limits.le + step
+        for number in (limits.gt, limits.lt, below, above):
+            if number is not None:
+                number = int(number) if is_integer else float(number)
+                yield np.full(np.shape(valid), number) if "array" in parameter.takes else number
 
 
 def fault_of(call: Call, parameter: str, value: Any) -> str:
@@ -229,5 +268,6 @@ def fault_of(call: Call, parameter: str, value: Any) -> str:
 
 
 def parameters(call: Call) -> list[Parameter]:
-    """Return the parameters of a call that have a value."""
-    return [parameter for parameter in parameters_of(call.function) if parameter.name in call.recorded.arguments]
+    """Return the parameters of a call that have a value and are checked at the call."""
+    checked = call.recorded.arguments.keys() - {*UNCHECKED.get(call.name, ())}
+    return [parameter for parameter in parameters_of(call.function) if parameter.name in checked]

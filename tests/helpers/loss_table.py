@@ -2,23 +2,12 @@
 
 import mpmath
 
-from jaxonline.losses import (
-    Absolute,
-    Exponential,
-    Hinge,
-    Huber,
-    Logistic,
-    Pinball,
-    SmoothedAbsolute,
-    SmoothedHinge,
-    Squared,
-    ZeroOne,
-)
+from jaxonline import losses
 
 LOSSES = {
-    "squared": (Squared(), lambda a: a**2, lambda a: 2 * a),
-    "exponential": (Exponential(), lambda a: mpmath.exp(-a), lambda a: -mpmath.exp(-a)),
-    "logistic": (Logistic(), lambda a: mpmath.log1p(mpmath.exp(-a)), lambda a: -1 / (1 + mpmath.exp(a))),
+    "squared": (losses.Squared(), lambda a: a**2, lambda a: 2 * a),
+    "exponential": (losses.Exponential(), lambda a: mpmath.exp(-a), lambda a: -mpmath.exp(-a)),
+    "logistic": (losses.Logistic(), lambda a: mpmath.log1p(mpmath.exp(-a)), lambda a: -1 / (1 + mpmath.exp(a))),
 }
 
 
@@ -28,7 +17,7 @@ def _absolute(s):
     def value(a):
         return a * mpmath.erf(s * a) + mpmath.exp(-((s * a) ** 2)) / (s * mpmath.sqrt(mpmath.pi))
 
-    return SmoothedAbsolute(float(s)), value, lambda a: mpmath.erf(s * a)
+    return losses.SmoothedAbsolute(float(s)), value, lambda a: mpmath.erf(s * a)
 
 
 def _hinge(s):
@@ -39,7 +28,7 @@ def _hinge(s):
         gauss = mpmath.exp(-((s * b) ** 2)) / (2 * s * mpmath.sqrt(mpmath.pi))
         return b * (mpmath.erf(s * b) - 1) / 2 + gauss
 
-    return SmoothedHinge(float(s)), value, lambda a: (mpmath.erf(s * (a - 1)) - 1) / 2
+    return losses.SmoothedHinge(float(s)), value, lambda a: (mpmath.erf(s * (a - 1)) - 1) / 2
 
 
 # 1/sqrt(2): the argument of the Hermite polynomials is then almost a zero of H_2, where a recurrence cancels.
@@ -48,14 +37,14 @@ for scale in (0.5, 0.5**0.5, 1.0, 3.0):
     LOSSES[f"hinge {scale:.3g}"] = _hinge(scale)
 
 PLAIN = {
-    "hinge": (Hinge(), lambda a: max(1 - a, 0), lambda a: -1 if a < 1 else 0, [1.0]),
-    "zero-one": (ZeroOne(), lambda a: 1 if a <= 0 else 0, lambda a: 0, [0.0]),
-    "absolute": (Absolute(), abs, lambda a: (a > 0) - (a < 0), [0.0]),
+    "hinge": (losses.Hinge(), lambda a: max(1 - a, 0), lambda a: -1 if a < 1 else 0, [1.0]),
+    "zero-one": (losses.ZeroOne(), lambda a: 1 if a <= 0 else 0, lambda a: 0, [0.0]),
+    "absolute": (losses.Absolute(), abs, lambda a: (a > 0) - (a < 0), [0.0]),
     "huber": (
-        Huber(1.5), lambda a: a * a / 2 if abs(a) <= 1.5 else 1.5 * (abs(a) - 0.75), lambda a: min(max(a, -1.5), 1.5),
-        [],
+        losses.Huber(1.5), lambda a: a * a / 2 if abs(a) <= 1.5 else 1.5 * (abs(a) - 0.75),
+        lambda a: min(max(a, -1.5), 1.5), [],
     ),
     "pinball": (
-        Pinball(0.8), lambda a: 0.2 * a if a > 0 else -0.8 * a, lambda a: 0.2 * (a > 0) - 0.8 * (a < 0), [0.0]
+        losses.Pinball(0.8), lambda a: 0.2 * a if a > 0 else -0.8 * a, lambda a: 0.2 * (a > 0) - 0.8 * (a < 0), [0.0]
     ),
 }  # fmt: skip

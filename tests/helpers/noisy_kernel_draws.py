@@ -27,14 +27,8 @@ _COPIES = 64  # the number of copies that are reproduced is a multiple of it
 
 @dataclasses.dataclass(frozen=True)
 class Drawn:
-    """The draws of a run, with r pairs (g~, Psi~) in a round.
-
-    Attributes:
-        n: the number of fresh estimates [T], or [T, r] if r > 1.
-        counts: of every estimate, N or (N1, N2), [T, r (1 + most)] each; the first of each pair is Psi~_t.
-        queries: of every estimate, 0 beyond the n-th [T, r (1 + most)].
-        copies: of every round [T, most copies, d], in float64 (their values are those of the run).
-    """
+    """The draws of a run with r pairs (g~, Psi~) in a round: the number of fresh estimates [T], or [T, r] if r > 1; of
+    every estimate N or (N1, N2), and the queries [T, r (1 + most)], the first of each pair is Psi~_t; the copies."""
 
     n: np.ndarray
     counts: Any

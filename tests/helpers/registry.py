@@ -11,97 +11,22 @@ import optax
 import jaxonline as jo
 from benchmarks.papers.claims.noise import PrintedKnownCovariance
 from benchmarks.papers.engines.omkl_gf import OMKLGF
-from jaxonline.environments.adversaries import ChasingNoise
-from jaxonline.estimators import (
-    AttributeGradient,
-    DotProductFeatureMap,
-    FiniteDistribution,
-    FourierFeatures,
-    FullGradient,
-    GaussianFeatureMap,
-    Geometric,
-    GradientLength,
-    KnownCovariance,
-    MeanOfCopies,
-    NaiveCopy,
-    PairsOfCopies,
-    Surrogate,
-    TwoCopies,
-    cost_aware,
-    radial_surrogate,
-)
-from jaxonline.estimators.fourier import Dictionary
-from jaxonline.kernels import Gaussian, Inhomogeneous
-from jaxonline.kernels.shift_invariant import Cauchy
-from jaxonline.learners.attributes import AER, AERR, Baseline
-from jaxonline.learners.bandits.contextual import LinThompson, LinUCB
-from jaxonline.learners.bandits.exponential import EXP3, EXP3IX, EXP3P, EXP4, TsallisINF
-from jaxonline.learners.bandits.index_policies import (
-    KLUCB,
-    MOSS,
-    UCB1,
-    UCB2,
-    AsymptoticUCB,
-    FixedConfidenceUCB,
-    UCB1Tuned,
-)
-from jaxonline.learners.bandits.moving import DiscountedUCB, SlidingWindowUCB
-from jaxonline.learners.bandits.sets_and_duels import CUCB, RUCB
-from jaxonline.learners.bandits.thompson import BernoulliThompson, EpsilonGreedy, ExploreThenCommit, GaussianThompson
-from jaxonline.learners.experts.advice import Aggregating, Halving, OverAdvice, Truncated, WeightedMajority
-from jaxonline.learners.experts.combiners import (
-    BOA,
-    EWA,
-    FixedShare,
-    FollowTheLeader,
-    FollowThePerturbedLeader,
-    FollowTheRegularizedLeader,
-    MLPoly,
-    MLProd,
-)
-from jaxonline.learners.experts.hedge import DrawnExpert, Hedge, LabelEfficientHedge
-from jaxonline.learners.gradient.descent import AdaGrad, GradientBandit, OnlineNewtonStep
-from jaxonline.learners.gradient.mirror import ExponentiatedGradient, LogBarrier, MirrorLearner, PNorm
-from jaxonline.learners.kernels.dictionaries import MultiKernel, Raker
-from jaxonline.learners.kernels.noisy import NoisyKernel, Storage
-from jaxonline.learners.kernels.supports import KernelGradient, SurrogateKernel
-from jaxonline.learners.linear.classifiers import (
-    PassiveAggressive,
-    Perceptron,
-    PNormPerceptron,
-    Winnow,
-)
-from jaxonline.learners.linear.vaw import VAW
-from jaxonline.learners.wrappers import Doubling, WithFeatures
-from jaxonline.losses import (
-    ArmLoss,
-    ExpectedLoss,
-    Exponential,
-    PairLoss,
-    SmallestArms,
-    SmoothedAbsolute,
-    Squared,
-    SquaredDistance,
-    SumOfArms,
-    ZeroOne,
-)
+from jaxonline import environments, estimators, kernels, learners, losses
 
 COVARIANCE = np.array([[0.30, 0.10, 0.00], [0.10, 0.20, -0.05], [0.00, -0.05, 0.10]])
 LABEL_VARIANCE = 0.09
 D = 3  # numbers of an instance, or arms
+FULL = estimators.FullGradient()
 
 
 class Entry(NamedTuple):
-    """A learner, the feedback it plays through, the rows of its game, and what its documentation says: the queries it
-    makes a round (None: a random number, whose law is tested with the learner), and whether it draws random numbers of
-    its own; it is `silent` about them where they are in its moves only, and not in what it learns. A learner is
-    `coarse` whose few moves may be the same though it learned something else. `strict` is False where parts of optax
-    are used that do not run under strict dtype promotion.
+    """A learner, its feedback and game, and what its documentation says.
 
-    Rows are instances of three numbers and a number as outcome, or, with `losses_of_arms`, no instances and vectors of
-    three losses; with `contexts` these come with matrices of three rows, each a law on the arms, or the features of an
-    arm; with `pairs` outcomes are matrices of three rows, duels of arms. With `classes` outcomes are -1 and +1. The
-    loss of the game judges the learner's moves."""
+    `queries` in a round are None if their number is random. A learner is `randomised` if it draws random numbers, and
+    `silent` if they are only in its moves. A learner is `coarse` if few moves may be the same after other
+    losses. Rows are instances of three numbers and a number (-1 or +1 with `classes`); with `losses_of_arms` vectors of
+    three losses, with `contexts` for each arm a law on arms or features, with `pairs` matrices of duels. `strict` is
+    False for parts of optax that do not run under strict dtype promotion."""
 
     learner: Any
     feedback: Any
@@ -109,7 +34,7 @@ class Entry(NamedTuple):
     pairs: bool = False
     contexts: bool = False
     classes: bool = False
-    loss: Any = Squared()
+    loss: Any = losses.Squared()
     queries: int | None = 1
     randomised: bool = False
     silent: bool = False
@@ -118,15 +43,12 @@ class Entry(NamedTuple):
 
     @property
     def outcome_shape(self) -> tuple[int, ...]:
-        """The shape of an outcome in a game of arms."""
         return (D, D) if self.pairs else (D,)
 
     def promotion(self) -> AbstractContextManager:
-        """The strictness of dtype promotion under which the learner is tested."""
         return jax.numpy_dtype_promotion("strict" if self.strict else "standard")
 
     def rows(self, n: int) -> jo.environments.DataStream:
-        """Random rows of its game."""
         rng = np.random.default_rng(3)
         X, y = rng.normal(size=(n, D)), rng.normal(size=n)
         if self.losses_of_arms:
@@ -136,22 +58,22 @@ class Entry(NamedTuple):
 
 
 def noisy(labels: bool = True) -> jo.NoisyCopies:
-    """Correlated noise on instances, noise on labels if they are noisy, and a covariance that the learner is told."""
+    """Correlated noise on instances, perhaps noise on labels, and a covariance that the learner is told."""
     laws = jo.noise.gaussian(COVARIANCE), jo.noise.laplace(LABEL_VARIANCE) if labels else None
     return jo.NoisyCopies(laws[0], label_noise=laws[1], reveal_covariance=True)
 
 
 def adversarial() -> jo.AdversarialCopies:
     """Noise that is aimed at the learner, and noise on labels."""
-    return jo.AdversarialCopies(ChasingNoise(0.5), label_noise=jo.noise.laplace(LABEL_VARIANCE))
+    return jo.AdversarialCopies(environments.ChasingNoise(0.5), label_noise=jo.noise.laplace(LABEL_VARIANCE))
 
 
 def full(**options: Any) -> Entry:
-    return Entry(jo.GradientLearner(FullGradient(), **options), jo.FullInformation())
+    return expert(jo.GradientLearner(FULL, **options))
 
 
 def two(strict: bool = True, **options: Any) -> Entry:
-    return Entry(jo.GradientLearner(TwoCopies(), **options), noisy(), queries=2, strict=strict)
+    return Entry(jo.GradientLearner(estimators.TwoCopies(), **options), noisy(), queries=2, strict=strict)
 
 
 def one(estimator: Any, queries: int = 1, **options: Any) -> Entry:
@@ -160,14 +82,14 @@ def one(estimator: Any, queries: int = 1, **options: Any) -> Entry:
 
 @jo.struct
 class Repeatedly(jo.Attributes):
-    """More questions than instances have attributes, some of them asked again: what `jo.Attributes` refuses."""
+    """More questions than instances have attributes, for which `jo.Attributes` raises an error."""
 
     def check_specs(self, specs: Any) -> None:
-        """Anything goes."""
+        pass
 
 
 def few(law: str, **options: Any) -> Entry:
-    learner = jo.GradientLearner(AttributeGradient(4, law=law), **options)
+    learner = jo.GradientLearner(estimators.AttributeGradient(4, law=law), **options)
     return Entry(learner, Repeatedly(4), queries=4, randomised=True)
 
 
@@ -175,42 +97,50 @@ def attributes(learner: Any) -> Entry:
     return Entry(learner, jo.Attributes(2), queries=2, randomised=True, strict=False)
 
 
-def surrogate(kernel: Surrogate, **options: Any) -> Entry:
-    return Entry(SurrogateKernel(kernel, n_rounds=8, **options), noisy(), queries=2)
+def surrogate(kernel: estimators.Surrogate, **options: Any) -> Entry:
+    return Entry(learners.SurrogateKernel(kernel, n_rounds=8, **options), noisy(), queries=2)
 
 
-def noisy_kernel(feature_map: Any, length: GradientLength, **options: Any) -> Entry:
-    storage = Storage(tensor_levels=1, deepest=6, most_pairs=4, most_fresh=12, n_chunks=20)
-    learner, feedback = NoisyKernel(feature_map, length, storage=storage, **options), noisy(length.kind == "regression")
-    return Entry(learner, feedback, queries=None, randomised=True)
+def noisy_kernel(feature_map: Any, length: estimators.GradientLength, **options: Any) -> Entry:
+    storage = learners.Storage(tensor_levels=1, deepest=6, most_pairs=4, most_fresh=12, n_chunks=20)
+    learner = learners.NoisyKernel(feature_map, length, storage=storage, **options)
+    return Entry(learner, noisy(length.kind == "regression"), queries=None, randomised=True)
 
 
 def kernel(estimator: Any, feedback: Any, kernel: Any, queries: int = 1, **options: Any) -> Entry:
-    return Entry(KernelGradient(kernel, estimator, n_rounds=8, **options), feedback, queries=queries)
+    return Entry(learners.KernelGradient(kernel, estimator, n_rounds=8, **options), feedback, queries=queries)
 
 
 def featured(estimator: Any, queries: int = 1, **options: Any) -> Entry:
-    return Entry(WithFeatures(jo.GradientLearner(estimator, **options), FOURIER), noisy(), queries=queries)
+    return Entry(learners.WithFeatures(jo.GradientLearner(estimator, **options), FOURIER), noisy(), queries=queries)
 
 
 def expert(learner: Any, **options: Any) -> Entry:
     return Entry(learner, jo.FullInformation(), **options)
 
 
-def hedge_for(n_rounds: Any) -> Hedge:
-    return Hedge(EWA(np.sqrt(2.0) / n_rounds**0.5))
+def classifier(learner: Any, **options: Any) -> Entry:
+    return expert(learner, loss=losses.ZeroOne(), classes=True, **options)
+
+
+def hedge_for(n_rounds: Any) -> learners.Hedge:
+    return learners.Hedge(learners.EWA(np.sqrt(2.0) / n_rounds**0.5))
 
 
 def arms(learner: Any, feedback: Any, loss: Any, **options: Any) -> Entry:
     return Entry(learner, feedback, losses_of_arms=True, loss=loss, **options)
 
 
+def weights(learner: Any) -> Entry:
+    return arms(learner, jo.FullInformation(), losses.ExpectedLoss())
+
+
 def bandit(learner: Any, **options: Any) -> Entry:
-    return arms(learner, jo.Bandit(), ArmLoss(), **options)
+    return arms(learner, jo.Bandit(), losses.ArmLoss(), **options)
 
 
-DICTIONARY = Dictionary(np.array([[[0.5, -1.0, 0.2]], [[1.5, 0.3, -0.7]]], np.float32))
-FOURIER = FourierFeatures(np.array([[0.5, -1.0, 0.2], [1.5, 0.3, -0.7]], np.float32))
+DICTIONARY = estimators.Dictionary(np.array([[[0.5, -1.0, 0.2]], [[1.5, 0.3, -0.7]]], np.float32))
+FOURIER = estimators.FourierFeatures(np.array([[0.5, -1.0, 0.2], [1.5, 0.3, -0.7]], np.float32))
 
 # made once: optax builds new functions, and so a new program, at every call
 L1 = optax.projections.projection_l1_ball
@@ -229,136 +159,169 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "two copies, adam, schedule, ball": lambda: two(False, step_size=EXPONENTIAL, radius=0.7, optimizer=OTHER_ADAM),
     "two copies, momentum, schedule": lambda: two(False, step_size=jo.Schedule(COSINE, scale=0.5), optimizer=MOMENTUM),
     "two copies, adversarial noise": lambda: two(step_size=0.05)._replace(feedback=adversarial()),
-    "known covariance": lambda: one(KnownCovariance(), step_size=0.03),
+    "known covariance": lambda: one(estimators.KnownCovariance(), step_size=0.03),
     "known covariance, ball, averaged": lambda: one(
-        KnownCovariance(), step_size=jo.InverseSqrt(0.2), radius=0.9, hypothesis="average"
+        estimators.KnownCovariance(), step_size=jo.InverseSqrt(0.2), radius=0.9, hypothesis="average"
     ),
     "known covariance, as printed": lambda: one(PrintedKnownCovariance(), step_size=0.03, radius=0.9),
-    "naive copy": lambda: one(NaiveCopy(), step_size=0.05),
-    "mean of copies": lambda: one(MeanOfCopies(4), queries=4, step_size=jo.InverseSqrt(0.1), radius=0.6),
-    "pairs of copies": lambda: one(PairsOfCopies(3), queries=3, step_size=jo.InverseSqrt(0.1), radius=0.6),
+    "naive copy": lambda: one(estimators.NaiveCopy(), step_size=0.05),
+    "mean of copies": lambda: one(estimators.MeanOfCopies(4), queries=4, step_size=jo.InverseSqrt(0.1), radius=0.6),
+    "pairs of copies": lambda: one(estimators.PairsOfCopies(3), queries=3, step_size=jo.InverseSqrt(0.1), radius=0.6),
     "four attributes": lambda: few("l1", step_size=0.02),
     "four attributes, l2": lambda: few("l2", step_size=jo.InverseSqrt(0.05), radius=0.8),
     "four attributes, exponentiated gradient": lambda: Entry(
-        ExponentiatedGradient(AttributeGradient(4), step_size=0.05, scale=1.5, signed=True),
+        learners.ExponentiatedGradient(estimators.AttributeGradient(4), step_size=0.05, scale=1.5, signed=True),
         Repeatedly(4),
         queries=4,
         randomised=True,
     ),
     "four attributes, p-norm": lambda: Entry(
-        MirrorLearner(AttributeGradient(4), 0.05, PNorm(3.0)), Repeatedly(4), queries=4, randomised=True
+        learners.MirrorLearner(estimators.AttributeGradient(4), 0.05, learners.PNorm(3.0)),
+        Repeatedly(4),
+        queries=4,
+        randomised=True,
     ),
-    "AER": lambda: attributes(AER(2, regularizer=2.0, radius=3.0)),
-    "AER, last hypothesis": lambda: attributes(AER(2, regularizer=2.0, radius=3.0, hypothesis="last")),
-    "AERR": lambda: attributes(AERR(2, step_size=0.05, radius=0.4)),
-    "Baseline": lambda: attributes(Baseline(2, radius=0.4, n_steps=3)),
-    "Baseline, cone": lambda: attributes(Baseline(2, radius=0.4, cone=True, n_steps=3)),
-    "surrogate kernel": lambda: surrogate(Surrogate(Gaussian(1.5), COVARIANCE), step_size=0.2),
+    "AER": lambda: attributes(learners.aer(2, regularizer=2.0, radius=3.0)),
+    "AER, last hypothesis": lambda: attributes(learners.aer(2, regularizer=2.0, radius=3.0, hypothesis="last")),
+    "AERR": lambda: attributes(learners.aerr(2, step_size=0.05, radius=0.4)),
+    "Baseline": lambda: attributes(learners.Baseline(2, radius=0.4, n_steps=3)),
+    "Baseline, cone": lambda: attributes(learners.Baseline(2, radius=0.4, cone=True, n_steps=3)),
+    "surrogate kernel": lambda: surrogate(estimators.Surrogate(kernels.Gaussian(1.5), COVARIANCE), step_size=0.2),
     "surrogate kernel, mixture, ball": lambda: surrogate(
-        radial_surrogate(Cauchy(3.0), COVARIANCE, cut=0.5, n_nodes=6), step_size=jo.InverseSqrt(0.4), radius=0.6
+        estimators.radial_surrogate(kernels.Cauchy(3.0), COVARIANCE, cut=0.5, n_nodes=6),
+        step_size=jo.InverseSqrt(0.4),
+        radius=0.6,
     ),
     "noisy kernel, dot product, exponential loss": lambda: noisy_kernel(
-        DotProductFeatureMap(Inhomogeneous(3), FiniteDistribution([0.3, 0.3, 0.2, 0.2])),
-        GradientLength.for_loss(Exponential(), cost_aware, 1.0, constant_outside=True),
+        estimators.DotProductFeatureMap(kernels.Inhomogeneous(3), estimators.FiniteDistribution([0.3, 0.3, 0.2, 0.2])),
+        estimators.GradientLength.for_loss(losses.Exponential(), estimators.cost_aware, 1.0, constant_outside=True),
         step_size=0.01,
         radius=None,
-    )._replace(loss=Exponential(), classes=True),
+    )._replace(loss=losses.Exponential(), classes=True),
     "noisy kernel, Gaussian, ball": lambda: noisy_kernel(
-        GaussianFeatureMap(Gaussian(2.0), Geometric(4.0), FiniteDistribution([0.5, 0.3, 0.2])),
-        GradientLength.for_loss(Squared(), cost_aware, 1.0),
+        estimators.GaussianFeatureMap(
+            kernels.Gaussian(2.0), estimators.Geometric(4.0), estimators.FiniteDistribution([0.5, 0.3, 0.2])
+        ),
+        estimators.GradientLength.for_loss(losses.Squared(), estimators.cost_aware, 1.0),
         step_size=jo.InverseSqrt(0.1),
         radius=0.6,
     ),
     "noisy kernel, mean of two": lambda: noisy_kernel(
-        DotProductFeatureMap(Inhomogeneous(2), FiniteDistribution([0.3, 0.4, 0.3])),
-        GradientLength.for_loss(Squared(), cost_aware, 1.0),
+        estimators.DotProductFeatureMap(kernels.Inhomogeneous(2), estimators.FiniteDistribution([0.3, 0.4, 0.3])),
+        estimators.GradientLength.for_loss(losses.Squared(), estimators.cost_aware, 1.0),
         step_size=0.1,
         radius=None,
         repetitions=2,
     ),
-    "kernel gradient": lambda: kernel(FullGradient(), jo.FullInformation(), Gaussian(1.5), step_size=0.2),
+    "kernel gradient": lambda: kernel(FULL, jo.FullInformation(), kernels.Gaussian(1.5), step_size=0.2),
     "kernel gradient, naive copy, exponential loss": lambda: kernel(
-        NaiveCopy(Exponential()), noisy(), Gaussian(1.5), step_size=jo.InverseSqrt(0.3), radius=0.6
-    )._replace(loss=Exponential(), classes=True),
+        estimators.NaiveCopy(losses.Exponential()),
+        noisy(),
+        kernels.Gaussian(1.5),
+        step_size=jo.InverseSqrt(0.3),
+        radius=0.6,
+    )._replace(loss=losses.Exponential(), classes=True),
     "kernel gradient, mean of copies, absolute loss": lambda: kernel(
-        MeanOfCopies(3, SmoothedAbsolute(2.0)), noisy(), Inhomogeneous(2), queries=3, step_size=0.1, radius=0.7
-    )._replace(loss=SmoothedAbsolute(2.0)),
-    "Fourier features, naive copy": lambda: featured(NaiveCopy(), step_size=0.2),
+        estimators.MeanOfCopies(3, losses.SmoothedAbsolute(2.0)),
+        noisy(),
+        kernels.Inhomogeneous(2),
+        queries=3,
+        step_size=0.1,
+        radius=0.7,
+    )._replace(loss=losses.SmoothedAbsolute(2.0)),
+    "Fourier features, naive copy": lambda: featured(estimators.NaiveCopy(), step_size=0.2),
     "Fourier features, mean of copies": lambda: featured(
-        MeanOfCopies(4, Exponential()), queries=4, step_size=jo.InverseSqrt(0.3), radius=0.5
-    )._replace(loss=Exponential(), classes=True),
-    "VAW": lambda: expert(VAW(allow_float32=True)),
-    "online ridge": lambda: expert(VAW(forward=False, allow_float32=True)),
-    "EWA": lambda: expert(OverAdvice(EWA(0.5))),
-    "EWA, truncated": lambda: expert(Truncated(EWA(0.01), low=-5.0, high=5.0)),
-    "Aggregating": lambda: expert(Truncated(Aggregating(low=-5.0, high=5.0), low=-5.0, high=5.0)),
-    "BOA": lambda: expert(OverAdvice(BOA(initial=0.1))),
+        estimators.MeanOfCopies(4, losses.Exponential()), queries=4, step_size=jo.InverseSqrt(0.3), radius=0.5
+    )._replace(loss=losses.Exponential(), classes=True),
+    "VAW": lambda: expert(learners.VAW(allow_float32=True)),
+    "online ridge": lambda: expert(learners.VAW(forward=False, allow_float32=True)),
+    "EWA": lambda: expert(learners.OverAdvice(learners.EWA(0.5))),
+    "EWA, truncated": lambda: expert(learners.Truncated(learners.EWA(0.01), low=-5.0, high=5.0)),
+    "Aggregating": lambda: expert(learners.Truncated(learners.Aggregating(low=-5.0, high=5.0), low=-5.0, high=5.0)),
+    "BOA": lambda: expert(learners.OverAdvice(learners.BOA(initial=0.1))),
     # over raw instances it would follow one expert for all six rounds, and nothing would matter
     "ML-Poly, over kernels": lambda: expert(
-        MultiKernel(DICTIONARY, combiner=MLPoly(initial=5.0), expert=VAW(allow_float32=True))
+        learners.MultiKernel(DICTIONARY, combiner=learners.MLPoly(initial=5.0), expert=learners.VAW(allow_float32=True))
     ),
-    "ML-Prod": lambda: expert(OverAdvice(MLProd(initial=5.0))),
-    "Raker": lambda: expert(Raker(DICTIONARY)),
+    "ML-Prod": lambda: expert(learners.OverAdvice(learners.MLProd(initial=5.0))),
+    "Raker": lambda: expert(learners.Raker(DICTIONARY)),
     "OMKL-GF": lambda: expert(OMKLGF(DICTIONARY), randomised=True),
     # moves: weights, a draw of an arm, a score
-    "Hedge": lambda: arms(Hedge(EWA(0.5)), jo.FullInformation(), ExpectedLoss()),
-    "Hedge, BOA": lambda: arms(Hedge(BOA(initial=0.1)), jo.FullInformation(), ExpectedLoss()),
-    "EXP3": lambda: arms(EXP3(0.3), jo.Bandit(), ArmLoss(), randomised=True),
-    "EXP3, exploration": lambda: arms(EXP3(0.3, exploration=0.2), jo.Bandit(), ExpectedLoss(), randomised=True),
-    "UCB1": lambda: bandit(UCB1(4.0)),
-    "CUCB": lambda: arms(CUCB(SmallestArms(2), 8.0), jo.SemiBandit(), SumOfArms(), queries=2),
-    "RUCB": lambda: arms(RUCB(4.0), jo.Duel(), PairLoss(0), pairs=True, randomised=True),
-    "explore then commit": lambda: bandit(ExploreThenCommit(2.0)),
-    "epsilon-greedy": lambda: bandit(EpsilonGreedy(1.5, power=1.0), randomised=True),
-    "KL-UCB": lambda: bandit(KLUCB(1.0)),
-    "MOSS": lambda: bandit(MOSS(n_rounds=8.0)),
-    "UCB1-tuned": lambda: bandit(UCB1Tuned()),
-    "UCB2": lambda: bandit(UCB2(1.0)),
-    "UCB, fixed confidence": lambda: bandit(FixedConfidenceUCB(0.7, 1.0)),
-    "UCB, asymptotic": lambda: bandit(AsymptoticUCB(0.5)),
-    "discounted UCB": lambda: bandit(DiscountedUCB(0.8, 0.3)),
-    "sliding-window UCB": lambda: bandit(SlidingWindowUCB(5, 0.6)),
-    "Tsallis-INF": lambda: bandit(TsallisINF(), randomised=True),
-    "Tsallis-INF, importance-weighted": lambda: bandit(TsallisINF("importance_weighted"), randomised=True),
-    "Bernoulli Thompson": lambda: bandit(BernoulliThompson(2.5, 2.0), randomised=True),
-    "Gaussian Thompson": lambda: bandit(GaussianThompson(0.5, prior_mean=1.0), randomised=True),
-    "EXP3-IX": lambda: bandit(EXP3IX(0.3, 0.1), randomised=True),
-    "EXP3.P": lambda: bandit(EXP3P(0.3, 0.1, 0.2), randomised=True),
-    "EXP4": lambda: bandit(EXP4(0.3, 0.1), contexts=True, randomised=True),
-    "LinUCB": lambda: bandit(LinUCB(0.5, 0.7), contexts=True),
-    "linear Thompson": lambda: bandit(LinThompson(0.5, 0.7), contexts=True, randomised=True),
-    "perceptron": lambda: expert(Perceptron(), loss=ZeroOne(), classes=True),
-    "p-norm perceptron": lambda: expert(PNormPerceptron(3.0), loss=ZeroOne(), classes=True),
-    "Winnow": lambda: expert(Winnow(promotion=1.5, threshold=1.0), loss=ZeroOne(), classes=True),
-    "PA-I": lambda: expert(PassiveAggressive("PA-I", 0.3), loss=ZeroOne(), classes=True),
-    "PA": lambda: expert(PassiveAggressive("PA"), loss=ZeroOne(), classes=True),
-    "PA-II": lambda: expert(PassiveAggressive("PA-II", 0.3), loss=ZeroOne(), classes=True),
-    "online Newton step": lambda: expert(OnlineNewtonStep(FullGradient(), gamma=0.5, epsilon=1.0, radius=0.6)),
-    "mirror descent, p-norm": lambda: expert(MirrorLearner(FullGradient(), 0.1, PNorm(3.0))),
-    "mirror descent, barrier": lambda: expert(MirrorLearner(FullGradient(), 0.1, LogBarrier())),
-    "AdaGrad": lambda: expert(AdaGrad(FullGradient(), step_size=0.3, radius=0.6)),
-    "exponentiated gradient": lambda: expert(ExponentiatedGradient(FullGradient(), step_size=0.1)),
+    "Hedge": lambda: weights(learners.Hedge(learners.EWA(0.5))),
+    "Hedge, BOA": lambda: weights(learners.Hedge(learners.BOA(initial=0.1))),
+    "EXP3": lambda: arms(learners.EXP3(0.3), jo.Bandit(), losses.ArmLoss(), randomised=True),
+    "EXP3, exploration": lambda: arms(
+        learners.EXP3(0.3, exploration=0.2), jo.Bandit(), losses.ExpectedLoss(), randomised=True
+    ),
+    "UCB1": lambda: bandit(learners.UCB1(4.0)),
+    "CUCB": lambda: arms(learners.CUCB(losses.SmallestArms(2), 8.0), jo.SemiBandit(), losses.SumOfArms(), queries=2),
+    "RUCB": lambda: arms(learners.RUCB(4.0), jo.Duel(), losses.PairLoss(0), pairs=True, randomised=True),
+    "explore then commit": lambda: bandit(learners.ExploreThenCommit(2.0)),
+    "epsilon-greedy": lambda: bandit(learners.EpsilonGreedy(1.5, power=1.0), randomised=True),
+    "KL-UCB": lambda: bandit(learners.KLUCB(1.0)),
+    "MOSS": lambda: bandit(learners.MOSS(n_rounds=8.0)),
+    "UCB1-tuned": lambda: bandit(learners.UCB1Tuned()),
+    "UCB2": lambda: bandit(learners.UCB2(1.0)),
+    "UCB, fixed confidence": lambda: bandit(learners.FixedConfidenceUCB(0.7, 1.0)),
+    "UCB, asymptotic": lambda: bandit(learners.AsymptoticUCB(0.5)),
+    "discounted UCB": lambda: bandit(learners.DiscountedUCB(0.8, 0.3)),
+    "sliding-window UCB": lambda: bandit(learners.SlidingWindowUCB(5, 0.6)),
+    "Tsallis-INF": lambda: bandit(learners.TsallisINF(), randomised=True),
+    "Tsallis-INF, importance-weighted": lambda: bandit(learners.TsallisINF("importance_weighted"), randomised=True),
+    "Bernoulli Thompson": lambda: bandit(learners.BernoulliThompson(2.5, 2.0), randomised=True),
+    "Gaussian Thompson": lambda: bandit(learners.GaussianThompson(0.5, prior_mean=1.0), randomised=True),
+    "EXP3-IX": lambda: bandit(learners.EXP3IX(0.3, 0.1), randomised=True),
+    "EXP3.P": lambda: bandit(learners.EXP3P(0.3, 0.1, 0.2), randomised=True),
+    "EXP4": lambda: bandit(learners.EXP4(0.3, 0.1), contexts=True, randomised=True),
+    "LinUCB": lambda: bandit(learners.LinUCB(0.5, 0.7), contexts=True),
+    "linear Thompson": lambda: bandit(learners.LinThompson(0.5, 0.7), contexts=True, randomised=True),
+    "perceptron": lambda: classifier(learners.Perceptron()),
+    "p-norm perceptron": lambda: classifier(learners.PNormPerceptron(3.0)),
+    "Winnow": lambda: classifier(learners.Winnow(promotion=1.5, threshold=1.0)),
+    "PA-I": lambda: classifier(learners.PassiveAggressive("PA-I", 0.3)),
+    "PA": lambda: classifier(learners.PassiveAggressive("PA")),
+    "PA-II": lambda: classifier(learners.PassiveAggressive("PA-II", 0.3)),
+    "online Newton step": lambda: expert(learners.OnlineNewtonStep(FULL, gamma=0.5, epsilon=1.0, radius=0.6)),
+    "mirror descent, p-norm": lambda: expert(learners.MirrorLearner(FULL, 0.1, learners.PNorm(3.0))),
+    "mirror descent, barrier": lambda: expert(learners.MirrorLearner(FULL, 0.1, learners.LogBarrier())),
+    "AdaGrad": lambda: expert(learners.AdaGrad(FULL, step_size=0.3, radius=0.6)),
+    "exponentiated gradient": lambda: expert(learners.ExponentiatedGradient(FULL, step_size=0.1)),
     "exponentiated gradient, signed": lambda: expert(
-        ExponentiatedGradient(FullGradient(), step_size=0.1, scale=2.0, signed=True)
+        learners.ExponentiatedGradient(FULL, step_size=0.1, scale=2.0, signed=True)
     ),
     # advice of any size: its sign is what an expert says
-    "halving": lambda: expert(Halving(), loss=ZeroOne(), classes=True, coarse=True),
-    "halving, lazy": lambda: expert(Halving(lazy=True), loss=ZeroOne(), classes=True, coarse=True),
-    "weighted majority": lambda: expert(WeightedMajority(0.5), loss=ZeroOne(), classes=True),
-    "drawn expert": lambda: arms(DrawnExpert(EWA(0.5)), jo.FullInformation(), ArmLoss(), randomised=True, silent=True),
-    "fixed share": lambda: arms(Hedge(FixedShare(0.5, 0.2)), jo.FullInformation(), ExpectedLoss()),
-    "leader": lambda: arms(Hedge(FollowTheLeader()), jo.FullInformation(), ExpectedLoss()),
-    "regularized leader": lambda: arms(Hedge(FollowTheRegularizedLeader(0.3)), jo.FullInformation(), ExpectedLoss()),
+    "halving": lambda: classifier(learners.Halving(), coarse=True),
+    "halving, lazy": lambda: classifier(learners.Halving(lazy=True), coarse=True),
+    "weighted majority": lambda: classifier(learners.WeightedMajority(0.5)),
+    "drawn expert": lambda: arms(
+        learners.DrawnExpert(learners.EWA(0.5)), jo.FullInformation(), losses.ArmLoss(), randomised=True, silent=True
+    ),
+    "fixed share": lambda: arms(
+        learners.Hedge(learners.FixedShare(0.5, 0.2)), jo.FullInformation(), losses.ExpectedLoss()
+    ),
+    "leader": lambda: weights(learners.Hedge(learners.FollowTheLeader())),
+    "regularized leader": lambda: arms(
+        learners.Hedge(learners.FollowTheRegularizedLeader(0.3)), jo.FullInformation(), losses.ExpectedLoss()
+    ),
     "perturbed leader": lambda: arms(
-        FollowThePerturbedLeader(2.0), jo.FullInformation(), ArmLoss(), randomised=True, silent=True
+        learners.FollowThePerturbedLeader(2.0), jo.FullInformation(), losses.ArmLoss(), randomised=True, silent=True
     ),
     "label-efficient Hedge": lambda: arms(
-        LabelEfficientHedge(EWA(0.5), 0.8), jo.OnRequest(), ExpectedLoss(), queries=None, randomised=True
+        learners.LabelEfficientHedge(learners.EWA(0.5), 0.8),
+        jo.OnRequest(),
+        losses.ExpectedLoss(),
+        queries=None,
+        randomised=True,
     ),
-    "doubling": lambda: arms(Doubling(hedge_for), jo.FullInformation(), ExpectedLoss()),
+    "doubling": lambda: weights(learners.Doubling(hedge_for)),
     "gradient bandit": lambda: arms(
-        GradientBandit(delta=0.2, step_size=0.05), jo.LossOfMove(SquaredDistance()), SquaredDistance(), randomised=True
+        learners.GradientBandit(delta=0.2, step_size=0.05),
+        jo.LossOfMove(losses.SquaredDistance()),
+        losses.SquaredDistance(),
+        randomised=True,
     ),
-    "multi-kernel": lambda: expert(MultiKernel(DICTIONARY, combiner=BOA(), expert=VAW(allow_float32=True))),
+    "multi-kernel": lambda: expert(
+        learners.MultiKernel(DICTIONARY, combiner=learners.BOA(), expert=learners.VAW(allow_float32=True))
+    ),
 }
 NAMES = list(LEARNERS)

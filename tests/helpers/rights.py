@@ -12,11 +12,8 @@ WORDS = 6  # effective, permitted, inheritable; and once more for the capabiliti
 
 @contextlib.contextmanager
 def ordinary_rights() -> Iterator[None]:
-    """This thread may write only where modes of files and folders allow it, also as the superuser.
-
-    The superuser stays the owner of its files and can still read them: another user may be unable to enter the folder
-    of Python or of this source tree. The right that is given up is one of Linux.
-    """
+    """This thread may write only where modes of files and folders allow it, also as the superuser, who stays the owner
+    of its files: another user may be unable to enter the folder of Python or of this source tree."""
     if os.geteuid() != 0:
         yield
         return

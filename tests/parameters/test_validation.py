@@ -1,4 +1,4 @@
-"""Values are checked against annotations: at construction, at calls, and by errors that carry the argument's name."""
+"""Values are checked against annotations; classes of packages that may be missing."""
 
 import pickle
 from typing import Annotated, Any, Literal
@@ -8,22 +8,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from annotated_types import Gt, Interval
+from fresh_python import run_python
 from jaxtyping import ArrayLike, Float
 
 import jaxonline as jo
 from jaxonline.kernels import Gaussian
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
+from jaxonline.parameters.optional_packages import optional_class
 from jaxonline.parameters.signatures import validate_arguments
-from jaxonline.parameters.types import (
-    Convert,
-    Count,
-    Number,
-    Numbers,
-    OrInfinity,
-    Positive,
-    Takes,
-    Vector,
-)
+from jaxonline.parameters.types import Convert, Count, Number, Numbers, OrInfinity, Positive, Takes, Vector
 
 
 @jo.struct
@@ -116,14 +109,54 @@ def test_errors_of_arguments_can_be_pickled(kind):
     assert (str(error), error.argument) == ("rate: .*got -1", "rate")
 
 
-def test_a_check_that_forgets_a_limit_would_be_seen(monkeypatch):
-    """The table above catches a struct that checks nothing."""
-    monkeypatch.setattr("jaxonline.parameters.signatures.check_value", lambda parameter, value: value)
-    accepted = 0
-    for name, value, _ in BAD:
-        try:
-            Everything(**{name: value})
-            accepted += 1
-        except (TypeError, ValueError):
-            pass
-    assert accepted > len(BAD) // 2
+# ---------------------------------------------------------------------------------------------------------------------
+# Classes of packages that may be missing: the error names the extra that installs the package
+
+
+def test_a_class_of_an_installed_package_is_that_class():
+    from collections import OrderedDict
+
+    assert optional_class("collections", "OrderedDict", extra="none") is OrderedDict
+
+
+def test_subclasses_of_a_missing_class_cannot_be_constructed():
+    missing = optional_class("no_such_package.models", "Model", extra="models")
+
+    class Own(missing):
+        def __init__(self, size):
+            self.size = size
+
+    for make in (missing, lambda: Own(3), lambda: Own(size=3)):
+        with pytest.raises(
+            ModuleNotFoundError, match=r"^no_such_package is not installed; .*'jaxonline\[models\]'$"
+        ) as e:
+            make()
+        assert e.value.name == "no_such_package"
+
+
+def test_a_package_that_lacks_another_one_raises_its_own_error(tmp_path, monkeypatch):
+    (tmp_path / "broken_package.py").write_text("import no_such_dependency\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ModuleNotFoundError, match="no_such_dependency"):
+        optional_class("broken_package", "Model", extra="models")
+
+
+@pytest.mark.long
+def test_the_names_exist_without_their_packages():
+    code = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "gymnasium":
+            raise ModuleNotFoundError(name + " is absent", name=name.partition(".")[0])
+sys.meta_path.insert(0, Absent())
+import jaxonline as jo
+game = jo.Game(jo.environments.BernoulliArms([0.2, 0.5]), jo.Bandit(), loss=jo.losses.ArmLoss())
+for make in (lambda: jo.BanditEnv(game, 10), lambda: jo.play_env(None, None, 10)):
+    try:
+        make()
+    except ModuleNotFoundError as error:
+        print(error)
+"""
+    message = "gymnasium is not installed; pip install 'jaxonline[gym]'"
+    assert run_python(code).splitlines() == [message, message]

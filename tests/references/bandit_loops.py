@@ -27,9 +27,9 @@ def ucb1(losses, exploration=2.0):
     return index_policy(losses, lambda n, s, t: s / n - np.sqrt(exploration * np.log(t) / n))
 
 
-def moss(losses, horizon):
+def moss(losses, horizon, exploration=1.0):
     K = losses.shape[1]
-    return index_policy(losses, lambda n, s, t: s / n - np.sqrt(max(np.log(horizon / (K * n)), 0) / n))
+    return index_policy(losses, lambda n, s, t: s / n - np.sqrt(exploration * max(np.log(horizon / (K * n)), 0) / n))
 
 
 def kl(p, q):

@@ -1,10 +1,8 @@
 """Algorithm 1 of "Online learning of noisy data with kernels" (COLT 2010) as its pseudocode stands, in float64 NumPy.
 
-It draws nothing: a `Round` brings the numbers of copies and the copies themselves, so that it can be fed what another
-implementation drew. It shares no code with jaxonline. The formulas are the corrected ones: E3 (a series about c has
-the factors a - c), E6 (the root in the Gaussian kernel's feature map), E8 (the projection), E9 (y inside the product).
-
-Laws and series are functions of n: P(N = n), beta_n, gamma_n.
+It draws nothing: a `Round` has the numbers of copies and the copies that another implementation drew. The formulas are
+the corrected ones: E3 (a series about c has the factors a - c), E6 (the root in the Gaussian kernel's feature map), E8
+(the projection), E9 (y inside the product). Laws and series are functions of n: P(N = n), beta_n, gamma_n.
 """
 
 import math
@@ -98,11 +96,8 @@ Kernel = DotProduct | Gaussian
 
 @dataclass(frozen=True)
 class Loss:
-    """l'(centre + h) = sum gamma_n h^n, at a = y <w, Psi> ("classification") or a = <w, Psi> - y ("regression").
-
-    `law` is the law of n, the number of fresh estimates. With `constant_outside` gamma_0 is returned for certain and
-    is no part of the draw.
-    """
+    """l'(centre + h) = sum gamma_n h^n, at a = y <w, Psi> ("classification") or a = <w, Psi> - y ("regression"). `law`
+    is the law of n, the number of fresh estimates. With `constant_outside` gamma_0 is no part of the draw."""
 
     gamma: Function
     kind: str
@@ -112,11 +107,8 @@ class Loss:
 
 
 class Round(NamedTuple):
-    """What happens in a round: the clean x (for the referee's prediction only), y, the draws of the learner.
-
-    `y` is the label, clean or noisy; a regression loss has a noisy one for each of the n factors of the gradient
-    length. `fresh` holds the n estimates of the gradient length; it may hold fewer where the series has no n-th term.
-    """
+    """What happens in a round: the clean x (for the referee's prediction only), the label y (in regression a noisy one
+    for each of the n factors of the gradient length), and the draws of the learner."""
 
     x: np.ndarray
     y: float | Sequence[float]
@@ -126,15 +118,8 @@ class Round(NamedTuple):
 
 
 class Record(NamedTuple):
-    """What Algorithm 1 did.
-
-    Attributes:
-        predictions: [T], <w_t, Psi(x_t)>, before the update of round t.
-        lengths: [T], g~_t.
-        alphas: [T, T], row t: all alpha_i after round t, projection included (0 for i > t).
-        norms: [T], |w|^2 by the double sum after round t, projection included.
-        unprojected: [T], n~_t, the same before the projection; above B_w where there was one.
-    """
+    """Predictions and lengths g~ [T], all projected alpha_i after each round [T, T], |w|^2 [T] by the double sum after
+    each round, and the same before the projection."""
 
     predictions: np.ndarray
     lengths: np.ndarray
@@ -161,9 +146,7 @@ def double_sum(alphas: Sequence[float], products: np.ndarray) -> float:
 
 def grad_length_estimate(loss: Loss, n: int, values: Sequence[float], y: float | Sequence[float]) -> float:
     """Subroutine 1, from the values <w, Psi~_tj> of the fresh estimates, and the label or a label for each of them.
-
-    In classification y^2 = 1, so that g~ as a polynomial in y has only two different powers of y.
-    """
+    In classification y^2 = 1, so that g~ as a polynomial in y has two different powers of y."""
     labels = [y] * n if np.ndim(y) == 0 else y
     gamma = 0.0 if n == 0 and loss.constant_outside else loss.gamma(n)
     length = 0.0
@@ -191,10 +174,7 @@ def algorithm_1(kernel: Kernel, loss: Loss, rounds: Sequence[Round], eta_over_sq
 def algorithm_1_with_means(
     kernel: Kernel, loss: Loss, rounds: Sequence[Sequence[Round]], eta_over_sqrt_T: float, B_w: float
 ) -> Record:
-    """Algorithm 1 with the mean of g~ Psi~ over r pairs in a round: r draws for each round, with the same x.
-
-    `lengths` are the means of the g~ of a round, and a row of `alphas` has r T numbers.
-    """
+    """Algorithm 1 with the mean of g~ Psi~ over r pairs of a round, with the same x; r T alphas a round."""
     T, r = len(rounds), len(rounds[0])
     predictions, lengths, norms, unprojected = np.zeros((4, T))
     history = np.zeros((T, r * T))

@@ -3,15 +3,10 @@
 import math
 
 import numpy as np
-from bandit_loops import index_policy, inversion
+from bandit_loops import index_policy, inversion, moss
 from scipy import optimize
 
-
-def moss_with_exploration(losses, horizon, exploration):
-    K = losses.shape[1]
-    return index_policy(
-        losses, lambda n, s, t: s / n - math.sqrt(exploration * max(math.log(horizon / (K * n)), 0) / n)
-    )
+moss_with_exploration = moss
 
 
 def fixed_confidence_ucb(losses, delta, std):

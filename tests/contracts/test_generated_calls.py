@@ -1,0 +1,143 @@
+"""Invalid calls of all public classes and functions raise errors that name the argument; the declared ranges."""
+
+import tempfile
+
+import pytest
+from generated_calls import fault_of, invalid_values, parameters, public_callables, recorded_calls
+
+from jaxonline.parameters.check import quote
+from jaxonline.parameters.signatures import parameters_of
+
+CALLABLES = public_callables()
+USUAL = {  # ranges of the parameters with these names
+    "at least 1": """
+        budget deepest degree dimension draws m most_fresh n_arms n_attributes n_chunks n_copies n_examples n_features
+        n_for_prediction n_frequencies n_kernels n_nodes n_questions n_relevant n_required n_rounds n_segments n_steps
+        n_terms repetitions window""",
+    "at least 0": """
+        at_zero best_mistakes copy_moment covariance_norm delay epsilon every exploration f_norm factor gamma gaps
+        max_copies max_delay maximum mean most_pairs n_switches noise_std order pair_moment penalty power reach
+        squared_norm step strength tensor_levels w_norm width winner""",
+    "above 0": """
+        C G c combiner_regularizer constant convexity cut delta diameter divergence estimate_bound eta exp_concavity
+        exponent feature_moment gradient_bound half_width initial lipschitz loss_bound margin norm prior_std radius
+        ratio regularizer scale score_bound second_moment sigma size skew std step_size threshold tolerance value
+        variance x_bound x_norm y_bound""",
+    "at least 2": "least_runs n_experts n_weights",
+}
+OTHERS = {  # other ranges, and ranges that a declaration gives as numbers
+    "": """
+        BanditEnv.n_rounds Delayed.delay Task.n_rounds benchmark.gaps benchmark.n_rounds datasets.ar4.n_rounds
+        environments.DataStream.order estimators.SeriesEstimator.constant play_env.n_rounds results.Standings.gaps
+        learners.FollowTheRegularizedLeader.regularizer simulate.n_rounds tune.factor tune.n_rounds
+        verify.second_moment.width verify.unbiased.power verify.unbiased.second_moment verify.unbiased.width""",
+    "above 0": """
+        GradientLearner.step_size environments.OppositeInstances.size environments.OppositeLabels.size
+        environments.RandomWalkExperts.step estimators.best_feature_map.copy_moment kernels.Gaussian.width
+        estimators.best_feature_map.pair_moment learners.EXP3.combiner learners.EXP4.combiner
+        learners.GaussianThompson.noise_std learners.OnlineNewtonStep.epsilon learners.OnlineNewtonStep.gamma""",
+    "above 0 or infinite": """
+        L2Ball.radius bounds.gradient_descent.G bounds.gradient_descent.diameter bounds.unbiased_steps.feature_moment
+        bounds.unbiased_steps.length_moment comparators.best_in_l2_ball.radius estimators.SeriesEstimator.radius
+        estimators.best_feature_map.overhead estimators.cost_aware.overhead estimators.cost_aware.radius
+        estimators.minimum_variance.radius""",
+    "at least 0": """
+        UntilDecided.margin bandit_game.std bounds.adagrad.gradient_norms bounds.factor_moment.y_bound
+        bounds.largest_estimate.x_bound bounds.largest_estimate.y_bound bounds.noisy_kernel.y_bound
+        bounds.noisy_kernel_geometric.y_bound bounds.passive_aggressive.hinge_losses bounds.passive_aggressive.norm
+        environments.ChasingNoise.variance environments.GaussianArms.std estimators.FiniteDistribution.probabilities
+        kernels.GaussianMixture.rates kernels.GaussianMixture.weights kernels.PowerSeries.betas learners.KLUCB.c""",
+    "at least 0 or infinite": "estimators.SeriesEstimator.reach",
+    "at least 1": """
+        bounds.Features.frequencies bounds.aggregating.n_experts bounds.ewa.n_experts bounds.halving.n_experts
+        bounds.explore_then_commit.pulls_each bounds.weighted_majority.n_experts bounds.winnow.threshold
+        environments.RandomWalkExperts.n_experts environments.SwitchingExperts.every learners.MOSS.n_rounds
+        estimators.SeriesEstimator.for_loss.max_copies learners.BernoulliThompson.prior_ones learners.EWA.n_experts
+        learners.BernoulliThompson.prior_zeros learners.ExploreThenCommit.pulls_each learners.FixedShare.n_experts
+        learners.FollowThePerturbedLeader.n_experts learners.held_out_risk.n_runs""",
+    "at least 2": """
+        bounds.aer_regret.n_attributes bounds.aer_regret.n_rounds bounds.aerr_regret.n_attributes
+        bounds.attribute_exponentiated_regret.n_attributes bounds.baseline_risk.n_attributes bounds.exp3.n_arms
+        bounds.delayed_exp3.n_arms bounds.exp3_ix.n_arms bounds.exp3_p.n_arms bounds.fixed_share.n_rounds
+        bounds.minimax.n_arms bounds.p_norm_perceptron.p environments.SparseBooleans.dimension
+        estimators.AttributeGradient.n_attributes estimators.AttributePairs.n_attributes learners.Baseline.n_attributes
+        estimators.PairsOfCopies.n_copies learners.EXP3.over_horizon.n_arms learners.EXP3IX.over_horizon.n_arms
+        learners.EXP3P.over_horizon.n_arms learners.FixedShare.over_horizon.n_rounds learners.PNorm.p
+        learners.PNormPerceptron.p""",
+    "at least 4": "bounds.online_newton_step.n_rounds",
+    "at least 0 and at most 1": """
+        CondorcetWinner.preferences bounds.cucb.means bounds.rucb.preferences environments.BernoulliArms.means
+        environments.DriftingArms.means environments.FiniteClass.errors environments.PreferenceArms.preferences
+        environments.RandomWalkExperts.start environments.SparseBooleans.presence environments.SwitchingArms.means
+        learners.EXP3.exploration learners.EXP3P.beta learners.EXP3P.exploration learners.EXP4.exploration
+        learners.FixedShare.share noise.RareErrors.rate""",
+    "above 0 and below 1": """
+        CoverageError.alpha Precision.level UntilDecided.level bounds.baseline_risk.delta bounds.exp3_ix.delta
+        bounds.exp3_p.delta bounds.lai_robbins.means bounds.rucb.delta bounds.successive_elimination.delta
+        bounds.weighted_majority.beta bounds.with_high_probability.delta learners.DiscountedUCB.discount
+        learners.FixedConfidenceUCB.delta learners.SuccessiveElimination.delta learners.WeightedMajority.beta
+        losses.Pinball.tau""",
+    "above 0 and at most 1": """
+        environments.SwitchingExperts.gap learners.EXP3P.over_horizon.delta learners.EpsilonGreedy.decreasing.gap
+        learners.LabelEfficientHedge.epsilon learners.UCB2.alpha""",
+    "above 1": """
+        bounds.noisy_kernel_geometric.p bounds.winnow.promotion environments.SwitchingArms.starts
+        estimators.Geometric.p learners.Winnow.promotion""",
+    "above 2": "noise.StudentCoordinates.degrees noise.student_t.degrees",
+    "above 0.5": "bounds.rucb.alpha learners.RUCB.alpha",
+    "at least 0 and below 1": "bounds.largest_copies.missed environments.ChasingNoise.memory",
+    "at least 0 and below 0.5": "noise.FlippedLabels.rate",
+    "above 0 and below 0.0625": "bounds.hidden_attribute_examples.eps",
+    "above 0 and at most 0.25": "environments.HiddenAttribute.eps",
+    "above 0 and at most 0.5": "environments.HiddenBestArm.gap",
+    "above 0 and at most 1.5708": "bounds.surrogate_radius.angle",  # pi / 2
+    "at least 1e-12 and below 1": "learners.Storage.for_horizon.risk",
+    "at least 0 and below 4,294,967,296": "estimators.Dictionary.published.seed",
+    " or infinite": "verify.bound.limit verify.bound.value",
+}
+
+
+def test_declared_ranges():
+    usual = {name: words for words, names in USUAL.items() for name in names.split()}
+    others = {name: words for words, names in OTHERS.items() for name in names.split()}
+    declared, expected = {}, {}
+    for name, function in CALLABLES.items():
+        for parameter in parameters_of(function):
+            words = parameter.limits.words + " or infinite" * parameter.or_infinity
+            if words or parameter.takes != {"anything"}:
+                path = f"{name}.{parameter.name}"
+                declared[path], expected[path] = words, others.get(path, usual.get(parameter.name, ""))
+    assert declared == expected
+    assert others.keys() <= declared.keys()
+
+
+class KeptFolder:
+    """A temporary folder that the end of an example does not remove, so that its calls can be repeated."""
+
+    def __init__(self):
+        self.name = tempfile.mkdtemp()
+
+    def __enter__(self) -> str:
+        return self.name
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_generated_invalid_calls_raise_errors_that_name_the_argument(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(tempfile, "TemporaryDirectory", KeptFolder)
+    n_functions, n_calls, faults = 0, 0, []
+    for call in recorded_calls(CALLABLES):
+        n_functions += 1
+        for parameter in parameters(call):
+            for value in invalid_values(call, parameter):
+                fault = fault_of(call, parameter.name, value)
+                n_calls += 1
+                if fault:
+                    faults.append(f"{call.name}({parameter.name}={quote(value)}) {fault}")
+    assert not faults, "\n".join(faults)
+    assert n_functions > 300
+    assert n_calls > 15_000
