@@ -120,7 +120,7 @@ def test_a_result_cites_the_papers_of_its_methods(tmp_path):
     """Few attributes with the l2 distribution, two copies, and a learner of the user."""
     game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.NoisyCopies(jo.noise.gaussian(0.1)))
     learners = {
-        "few": jo.WithFeedback(jo.learners.aerr(2, step_size=0.1, radius=1.0), jo.Attributes(2)),
+        "few": jo.WithFeedback(jo.learners.AERR(2, step_size=0.1, radius=1.0), jo.Attributes(2)),
         "two": jo.GradientLearner(jo.estimators.TwoCopies(), step_size=0.1), "mine": Mine(),
     }  # fmt: skip
     with jax.numpy_dtype_promotion("standard"):  # for the projection of optax
