@@ -58,7 +58,7 @@ learners = {
     "naive": jo.sweep([descent(jo.estimators.NaiveCopy(), step) for step in (0.1, 0.2)]),
 }
 model = jo.environments.LinearModel(np.array([0.6, -0.8, 0.3]), noise_std=0.1)
-many = {"n_runs": 96, "n_rounds": 4000, "comparator": jo.L2Ball(1.0)}
+many = {"n_runs": 96, "n_rounds": 6000, "comparator": jo.L2Ball(1.0)}
 environment, learners, sizes = {
     "many blocks": (model, learners, many),
     "one block": (Slow(), {"two": two}, {"n_runs": 8, "n_rounds": 700}),

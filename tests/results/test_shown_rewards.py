@@ -93,7 +93,7 @@ def decided(game, quantity):
     until = jo.UntilDecided(margin=1.0, quantity=quantity, least_runs=16)
     options = {**OPTIONS, "n_runs": 64, "measures": ()}
     with warnings.catch_warnings(action="ignore"):
-        return jo.simulate(game, LEARNERS, comparator=jo.BestArm(), until=until, **options)
+        return jo.simulate(game, LEARNERS, comparator=jo.BestArm(), stop=until, **options)
 
 
 def made_search(quantity="cumulative_loss"):
