@@ -244,6 +244,9 @@ def exit_code(rows: Iterable[Row]) -> int:
 
 
 def in_float64(function: Callable, *args: Any) -> Any:
-    """Return the value of a function that runs in one program, as NumPy arrays in float64."""
+    """Return the value of a function that runs in one program, as NumPy arrays in float64.
+
+    The arguments are copied: JAX 0.12 keeps the float32 buffer of a NumPy array that was a constant of another program.
+    """
     with jax.enable_x64(True):
-        return jax.tree.map(np.asarray, run_compiled(function, *args))
+        return jax.tree.map(np.asarray, run_compiled(function, *jax.tree.map(np.array, args)))
