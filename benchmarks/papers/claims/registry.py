@@ -248,5 +248,6 @@ def in_float64(function: Callable, *args: Any) -> Any:
 
     The arguments are copied: JAX 0.12 keeps the float32 buffer of a NumPy array that was a constant of another program.
     """
+    args = jax.tree.map(lambda leaf: leaf.copy() if isinstance(leaf, np.ndarray) else leaf, args)
     with jax.enable_x64(True):
-        return jax.tree.map(np.asarray, run_compiled(function, *jax.tree.map(np.array, args)))
+        return jax.tree.map(np.asarray, run_compiled(function, *args))
