@@ -100,9 +100,7 @@ def _content(item: Any, inside: tuple[int, ...] = ()) -> Any:
         return [array.dtype.name, array.shape, array.tobytes().hex()]
     if isinstance(item, type | types.BuiltinFunctionType):
         return item.__qualname__
-    if isinstance(
-        item, types.FunctionType
-    ):  # an optimizer of optax has its numbers in closures, some of them empty
+    if isinstance(item, types.FunctionType):  # an optimizer of optax has its numbers in closures, some of them empty
         cells = [cell.cell_contents for cell in item.__closure__ or () if cell != types.CellType()]
         return [item.__qualname__, content((cells, item.__defaults__, item.__kwdefaults__))]
     if isinstance(item, Mapping):
