@@ -16,7 +16,7 @@ from jaxonline.results.quantities import quantities_of
 from jaxonline.results.report import rankings, summary
 from jaxonline.results.report.tables import Table
 from jaxonline.results.statistics import estimates
-from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate, Student, check_interval
+from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate, SkewCorrected, check_interval
 from jaxonline.results.statistics.means import Growth, QuantileEstimate, quantile_over_runs
 
 if TYPE_CHECKING:
@@ -51,8 +51,9 @@ class Result:
             learner ("missing"), and under "comparator_loss" the number of runs without a comparator loss, whose
             regret is NaN. If a `Precision` chose the number of runs, "precision" says whether the mean is biased by
             stopping ("biased_mean"), and below which probability events may be missing ("unseen_probability").
-        interval: the kind of interval that `mean` uses by default, one of `jo.intervals`: `Student`, or `Anytime` or
-            `Betting` if `simulate(stop=Precision(...))` or `simulate(stop=UntilDecided(...))` chose the number of runs.
+        interval: the kind of interval that means, rankings and differences have by default, one of `jo.intervals`:
+            `SkewCorrected`, or `Anytime` or `Betting` if `simulate(stop=Precision(...))` or
+            `simulate(stop=UntilDecided(...))` chose the number of runs.
 
     Raises:
         ValueError: if a learner or a run occurs twice, a shape is wrong, or a measure has a reserved name ("run", ...).
@@ -74,7 +75,7 @@ class Result:
     first_nonfinite: np.ndarray = None  # type: ignore[assignment]
     first_overflow: np.ndarray = None  # type: ignore[assignment]
     meta: dict[str, Any] = field(default_factory=dict)
-    interval: ConfidenceInterval = field(default_factory=Student)
+    interval: ConfidenceInterval = field(default_factory=SkewCorrected)
 
     def __post_init__(self) -> None:
         check.texts("learners", self.learners)
@@ -136,10 +137,10 @@ class Result:
             quantity: one of the names in `quantities`.
             level: confidence level of each interval.
             interval: one of `jo.intervals`; by default, the attribute `interval` of the result. The limits `low` and
-                `high` of `jo.intervals.Bounded` are limits of the quantity in one round.
+                `high` of `jo.intervals.Betting` are limits of the quantity in one round.
 
         Warns:
-            SkewedRunsWarning: Student's interval understates one side because the runs are skewed at the horizon.
+            SkewedRunsWarning: the runs are so skewed at the horizon that the interval may miss the mean.
 
         Example:
             >>> import numpy as np, jaxonline as jo
@@ -156,8 +157,8 @@ class Result:
     ) -> Estimate:
         """Return means as in `mean`, with bands that hold for a learner at all recorded rounds simultaneously.
 
-        Student's bands are those of `simultaneous`; other intervals are corrected for the number of rounds
-        (Bonferroni). The quantity must be a number, and not a vector, in each round.
+        By default, and for `Student`, the bands are those of `simultaneous`; other intervals are corrected for the
+        number of rounds (Bonferroni). The quantity must be a number, and not a vector, in each round.
 
         Warns:
             SkewedRunsWarning: in some round, the runs are so skewed that the bands may miss the mean.
@@ -173,15 +174,16 @@ class Result:
         correction for all pairs of learners. `level` is the confidence level of each interval, and of all statements
         "these two learners differ" together.
 
-        The default tests are paired t-tests for few or skewed runs (`jo.intervals.SkewCorrected`). Those of
-        `jo.intervals.Betting(low, high)` hold for any number of runs of bounded losses. The attribute `missing` of the
-        ranking has the probability of events that the runs may have missed, and the cost that reverses a decision.
+        The tests belong to the intervals of `mean` and `paired_difference`: by default paired t-tests for few or
+        skewed runs (`jo.intervals.SkewCorrected`). Those of `jo.intervals.Betting(low, high)` hold for any number of
+        runs of bounded losses. The attribute `missing` of the ranking has the probability of events that the runs may
+        have missed, and the cost that reverses a decision.
 
         The level holds for one ranking. If you rank after every 100 runs and stop at the first difference, 15 to 20 %
         of studies with equal learners find one. Use `jo.simulate(..., stop=jo.UntilDecided(margin=...))` instead.
 
         Warns:
-            SkewedRunsWarning: few runs decide (`ranking.missing`), or as in `mean`.
+            SkewedRunsWarning: the differences of two learners are skewed over the runs, or as in `mean`.
 
         Example:
             >>> import numpy as np, jaxonline as jo
@@ -210,8 +212,11 @@ class Result:
     ) -> Estimate:  # fmt: skip
         """Return the mean of `first` minus `second` over common runs, with an interval; fields are [G].
 
-        The interval of the difference (by default Student's) is narrower than the two intervals of `mean` suggest,
-        since both learners face the same instances and noise in a run.
+        The interval of the difference, by default of the same kind as those of `mean`, is narrower than the two
+        intervals of `mean` suggest, since both learners face the same instances and noise in a run.
+
+        Warns:
+            SkewedRunsWarning: the differences are so skewed at the horizon that the interval may miss their mean.
         """
         at = self._at("first", first), self._at("second", second)
         return estimates.paired_difference(self, *at, quantity, level, interval)
@@ -566,8 +571,8 @@ class Result:
             >>> print(result.pulls_table().markdown())
             | learner | arm | pulls (95 %) | pulls /round |
             | --- | --- | ---: | ---: |
-            | UCB1 | 0 | 2 ± 13 | 0.2000 |
-            | UCB1 | 1 | 8 ± 13 | 0.8000 |
+            | UCB1 | 0 | 2 | 0.2000 |
+            | UCB1 | 1 | 8 | 0.8000 |
             <BLANKLINE>
         """
         return summary.table_of_pulls(self, level, arms)

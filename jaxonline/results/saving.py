@@ -11,7 +11,7 @@ import numpy as np
 from jaxonline.parameters.errors import ArgumentError, UnfinishedStudyWarning
 from jaxonline.parameters.optional_packages import import_package
 from jaxonline.results.quantities import REWARD_OF_LOSS, has_rewards, rounds_played
-from jaxonline.results.statistics.intervals import Student, interval_from_json
+from jaxonline.results.statistics.intervals import SkewCorrected, interval_from_json
 from jaxonline.store.checkpoints import (
     AXES,
     COMPARATOR_LOSS,
@@ -144,5 +144,5 @@ def _read_study(folder: Path) -> dict[str, Any]:
         learners=tuple(layout.learners), runs=runs, rounds=np.array(layout.rounds),
         measures=dict(sorted(numbers.items())),
         comparator_loss=None if best is None else np.broadcast_to(best, numbers["cumulative_loss"].shape), meta=meta,
-        interval=interval_from_json(meta.pop("interval", Student().to_json())), **firsts,
+        interval=interval_from_json(meta.pop("interval", SkewCorrected().to_json())), **firsts,
     )  # fmt: skip

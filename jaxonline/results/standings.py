@@ -1,5 +1,6 @@
 """Comparison of learners in several games: ranks, and tests corrected for all pairs of learners in all games."""
 
+import itertools
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -123,7 +124,7 @@ class Standings(Printed):
     def tests(self) -> dict[str, ConfidenceInterval]:
         """The interval whose paired test compares learners, by game."""
         return {
-            game: estimates.choose_test(result, self._quantity(game), self.interval).after(result.rounds[-1])
+            game: estimates.choose_interval(result, self._quantity(game), self.interval).after(result.rounds[-1])
             for game, result in self.results.items()
         }
 
@@ -135,10 +136,7 @@ class Standings(Printed):
 
     @cached_property
     def missing(self) -> MissingEvents:
-        """Events that the runs may have missed, and the cost at which one of them reverses the closest decision.
-
-        The closest decision of all games has the smallest cost relative to the typical difference of its learners.
-        """
+        """Events that the runs may have missed, and the cost at which one of them reverses the closest decision."""
         events = {}
         for game, costs in self._costs.items():
             learners, differences = self.results[game].learners, means.paired_differences(costs)
@@ -226,8 +224,6 @@ class Standings(Printed):
             f"1 is best. In a game, learners without a common letter differ ({names} with Holm's correction for all "
             f"pairs and games, {100 * self.level:.6g} %). {VALID if valid else self.missing.sentence}"
         )
-        if self.missing.is_fragile and not valid:
-            words += f" Few runs decide: this cost is only {self.missing.ratio:.1f} times the typical difference."
         return " ".join([words, *self.remarks])
 
     @cached_property
@@ -242,8 +238,11 @@ class Standings(Printed):
             if row[kind]
         ]
         for game, costs in self._costs.items():
-            if skewed := means.skewed_learners(costs, self.results[game].learners):
-                words = "are skewed over the runs, so Student's interval understates the longer side"
+            names = self.results[game].learners
+            pairs = [f"{first} minus {second}" for first, second in itertools.combinations(names, 2)]
+            skewed = [*means.skewed_names(costs, names), *means.skewed_names(means.paired_differences(costs), pairs)]
+            if skewed:
+                words = "are skewed over the runs, so intervals and tests may be wrong more often than their level says"
                 sentences.append(f"In {game}, {', '.join(skewed)} {words}.")
         return sentences
 

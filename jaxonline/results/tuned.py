@@ -67,9 +67,9 @@ class Tuned(Printed, Generic[TunedLearner]):
         >>> print(tuned.table.markdown())
         | step | rung | runs | cumulative loss (95 %) |
         | ---: | ---: | ---: | ---: |
-        | 0.5 | 1 | 2 | 1 ± 0 |
-        | 0.8 | 1 | 2 | 1.562 ± 0 |
-        | 0.1 | 1 | 2 | 2.746 ± 0 |
+        | 0.5 | 1 | 2 | 1 |
+        | 0.8 | 1 | 2 | 1.562 |
+        | 0.1 | 1 | 2 | 2.746 |
         <BLANKLINE>
     """
 

@@ -114,8 +114,9 @@ class Workers:
                     played[i][block] = task.result()
                     if store is not None:
                         store.write_block(jobs[i].rows, block, played[i][block])
-                    for _ in jobs[i].plan.segments():
-                        reporter.advance(jobs[i].block_label([block]))
+                    n_steps = sum(1 for _ in jobs[i].plan.segments())
+                    for _ in range(n_steps):
+                        reporter.advance(jobs[i].block_label([block]), jobs[i].name, n_steps)
                     del tasks[task]
                     task.release()
             finally:

@@ -301,7 +301,7 @@ def _play_wave(
             numbers = _numbers_of(matchup, jax.tree.map(lambda leaf: leaf[:, recorded], jax.device_get(totals)))
             read.extend({name: numbers[name][:, :, :, i] for name in job.rows.outputs} for i in range(len(recorded)))
         for _ in ends.intersection(stops):
-            reporter.advance(name)
+            reporter.advance(name, job.name, len(ends))
         pace.played()
 
     capacity = records_per_call(carry)

@@ -114,8 +114,6 @@ def simulate(
         SettingsWarning: a learner is made for a loss that differs from the loss of the game.
         UnfinishedStudyWarning: no worker of the cluster runs a block for a minute.
         PrecisionWarning: the precision was not reached, or some pairs of learners are undecided after `n_runs`.
-        SkewedRunsWarning: the precision was reached, but the limits of losses are unknown, so that rare large losses
-            may be missing.
         DivergedRunsWarning: a learner's losses were NaN or infinite in some runs.
         OverflowWarning: a learner ran out of storage in some runs, or probably will.
         DamagedStoreWarning: parts of the checkpoint were damaged and are computed again.

@@ -6,6 +6,7 @@ of one step of its caller gets `reporter.nested(what)` as `progress`. Its progre
 step.
 """
 
+import datetime
 import sys
 import threading
 import time
@@ -47,6 +48,8 @@ class Reporter:
         self._bar: Any = None
         self._done = 0
         self._total = total
+        self._learner, self._steps, self._since = "", 0, 0.0  # of the blocks that are played now
+        self.seconds_left: float | None = None
         self._lock = threading.RLock()  # threads report steps
         if callable(progress):
             self._report = progress
@@ -58,7 +61,7 @@ class Reporter:
     def __enter__(self) -> "Reporter":
         if self._bar is not None:
             self._bar.start()
-            self._task = self._bar.add_task("", total=self._total)
+            self._task = self._bar.add_task("", total=self._total, left="")
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -80,10 +83,11 @@ class Reporter:
         elif self._report is not None:
             self._report(self._done, self._total, line)
 
-    def advance(self, what: str) -> None:
-        """Count a finished step of the work `what`."""
+    def advance(self, what: str, learner: str = "", steps_per_block: int = 0) -> None:
+        """Count a finished step of the work `what`, of one of the learner's blocks."""
         with self._lock:
             self._done += 1
+            self.seconds_left = self._estimate(learner, steps_per_block, time.monotonic()) if steps_per_block else None
             if self._report is not None:
                 self._report(self._done, self._total, what)
 
@@ -97,8 +101,21 @@ class Reporter:
             if self._report is not None:
                 self._report(self._done + fraction, self._total, what)
 
+    def _estimate(self, learner: str, steps_per_block: int, now: float) -> float | None:
+        """Return the remaining seconds at the pace of this learner after its first block; None before its second block.
+
+        The first block contains the compilation, and another learner may have another pace.
+        """
+        self._learner, self._steps = learner, 1 + (self._steps if learner == self._learner else 0)
+        if self._steps == steps_per_block:
+            self._since = now
+        if self._steps < 2 * steps_per_block:
+            return None
+        return (now - self._since) / (self._steps - steps_per_block) * (self._total - self._done)
+
     def _update_bar(self, done: float, total: float, what: str) -> None:
-        self._bar.update(self._task, completed=done, total=total, description=to_one_line(what))
+        left = "" if self.seconds_left is None else f"{datetime.timedelta(seconds=round(self.seconds_left))} left"
+        self._bar.update(self._task, completed=done, total=total, description=to_one_line(what), left=left)
 
 
 class _StepProgress:
@@ -114,18 +131,11 @@ class _StepProgress:
 
 
 def _rich_bar() -> Any:
-    try:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-    except ImportError:  # rich is optional
-        return None
-    columns = (
-        TextColumn("{task.description:40.40}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    return Progress(*columns, console=Console(stderr=True), transient=True)
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    description, left = TextColumn("{task.description:40.40}", markup=False), TextColumn("{task.fields[left]}")
+    return Progress(description, BarColumn(), MofNCompleteColumn(), left, console=Console(stderr=True), transient=True)
 
 
 class _PlainLines:

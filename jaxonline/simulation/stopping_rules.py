@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError, PrecisionWarning, SkewedRunsWarning
+from jaxonline.parameters.errors import ArgumentError, PrecisionWarning
 from jaxonline.parameters.signatures import check_fields
-from jaxonline.parameters.types import CountFrom2, FiniteFloat, NonNegativeFloat, OpenUnitFloat, PositiveFloat, Text
+from jaxonline.parameters.types import FiniteFloat, NonNegativeFloat, OpenUnitFloat, PositiveFloat, Text
 from jaxonline.results import Result
 from jaxonline.results.statistics import Estimate, estimates, mean_over_runs
 from jaxonline.results.statistics.intervals import Anytime, Betting, ConfidenceInterval
 from jaxonline.results.statistics.means import paired_differences
-from jaxonline.results.statistics.ranking import PairStates, encode_pairs, look
+from jaxonline.results.statistics.ranking import PairStates, encode_pairs, has_normal_mean, look
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Simulation of as many runs as are needed for confidence intervals of a given width.
@@ -38,10 +38,10 @@ class Precision:
       if the limits of the quantity are given as `low` and `high`, for example 0 and 1 for the losses of arms, and -1
       and 1 for their regret.
     * `jo.intervals.Anytime` is used otherwise, and if `n_runs` are too few for a betting interval of this width; then a
-      warning says so. It relies on the central limit theorem. No number of runs guarantees its coverage: an event
-      that is too rare for the simulated runs, and that costs much, is missing from the mean and from the interval. The
-      probability of such an event is at most 3 / runs (with 95 % confidence): `SkewedRunsWarning` and the printed
-      result say it. A sample without variance does not stop the study, unless the game is deterministic.
+      warning says so. It relies on the central limit theorem, so the study stops only if the runs vary (unless the game
+      is deterministic) and if their skewness divided by sqrt(runs) is at most 0.1. No number of runs guarantees its
+      coverage: an event that is too rare for the simulated runs, and that costs much, is missing from the mean and from
+      the interval. The printed result names the probability of such an event, about 3 / runs.
 
     The mean of a study that stops by its own runs is biased. It is too small if the study stops before large losses
     occur, and can be too large if `half_width` is relative. The interval holds in spite of this bias.
@@ -51,7 +51,8 @@ class Precision:
         relative: whether `half_width` is relative to the mean.
         quantity: the quantity whose intervals are checked: "regret", or the name of a measure.
         level: probability with which an interval covers its quantity.
-        least_runs: number of runs before the first check.
+        rarest_event: the smallest probability per run of an event that matters; the rule looks first after 3 /
+            rarest_event runs, which miss such an event with probability 5 %.
         low: the smallest value that the quantity can have in one round.
         high: the largest value that the quantity can have in one round.
 
@@ -71,7 +72,7 @@ class Precision:
     relative: bool = False
     quantity: Text = "regret"
     level: OpenUnitFloat = 0.95
-    least_runs: CountFrom2 = 100
+    rarest_event: OpenUnitFloat = 0.03
     low: FiniteFloat | None = None
     high: FiniteFloat | None = None
 
@@ -117,10 +118,16 @@ class Precision:
     ) -> float:
         """Return the widest half-width at the horizon divided by the requested one; at most 1 means reached.
 
-        The result is infinite if the runs of a learner do not vary, and the interval relies on their variance, unless
-        the game is deterministic.
+        The result is infinite if the interval relies on nearly normal means, and the runs of a learner do not vary or
+        are too skewed.
         """
+        if isinstance(interval, Anytime) and not self.normal_means(result, is_deterministic).all():
+            return math.inf
         return self._excess(result.mean(self.quantity, self.level, interval), is_deterministic)
+
+    def normal_means(self, result: Result, is_deterministic: Callable[[], bool]) -> np.ndarray:
+        """Return which learners have nearly normal means at the horizon [L]."""
+        return has_normal_mean(result.values(self.quantity)[:, :, -1], is_deterministic)
 
     def runs_needed(self, result: Result, interval: ConfidenceInterval) -> int:
         """Return about how many runs reach the precision, from 1, 2, 4, ... copies of the runs; `MAX_NEEDED` at most.
@@ -149,6 +156,11 @@ class Precision:
         return float(np.max(np.where(np.isnan(ratios), np.inf, ratios)))
 
 
+def first_look(rule: "Precision | UntilDecided") -> int:
+    """Return the number of runs that miss the rarest event that matters with probability 5 % at most."""
+    return math.ceil(3.0 / rule.rarest_event)
+
+
 def unseen_probability(runs: int, level: float) -> float:
     """Return the probability of an event that occurs in no run of a study with probability 1 - level; 3 / runs at 95 %.
 
@@ -169,7 +181,7 @@ def until_precise(
     multiple of `step`, or `most_runs`.
     """
     result, n = None, 0
-    until = _round_up(precision.least_runs, step, most_runs)
+    until = _round_up(first_look(precision), step, most_runs)
     while True:
         result, n = play(range(n, until), result), until
         excess = precision.excess(result, interval, is_deterministic)
@@ -180,18 +192,11 @@ def until_precise(
     summary = precision.summary(excess <= 1.0, n, interval)
     if excess > 1.0:
         _warn_of_width(precision, result, interval, excess)
-    elif summary["unseen_probability"] is not None and not is_deterministic():
-        warnings.warn(
-            f"precision: the {n:,} runs cannot show events with a probability below {summary['unseen_probability']:.2g}"
-            f" per run; if such an event changes the {precision.quantity} much, the interval is too narrow; where "
-            "the limits of a round are known, give low and high for an interval that covers them",
-            SkewedRunsWarning, stacklevel=3,
-        )  # fmt: skip
     return dataclasses.replace(result, meta=result.meta | {"precision": summary}, interval=interval)
 
 
 def _warn_of_width(precision: Precision, result: Result, interval: ConfidenceInterval, excess: float) -> None:
-    advice = "the runs of a learner do not vary, so the interval is unknown"
+    advice = "the runs of a learner do not vary or are too skewed, so the interval is unknown; give low and high"
     if math.isfinite(excess):
         needed = precision.runs_needed(result, interval)
         advice = (
@@ -237,14 +242,15 @@ class UntilDecided:
     * `jo.intervals.Betting` holds for every distribution of bounded losses.
     * `jo.intervals.Anytime` holds for many runs of finite variance. It does not decide if the differences have no
       variance (unless the game is deterministic), or if their skewness divided by sqrt(runs) is above 0.1. It cannot
-      know an event that occurs in no run; the probability of such an event is at most 3 / runs (with 95 % confidence).
+      know an event that occurs in no run.
 
     Args:
         margin: the largest difference of means that does not matter; 0 if each difference matters. Then learners with
             equal means remain undecided.
         quantity: the compared quantity: "regret", or the name of a measure.
         level: probability that all decisions are correct together.
-        least_runs: number of runs before the first decision.
+        rarest_event: the smallest probability per run of an event that matters; the first decision comes after 3 /
+            rarest_event runs, which miss such an event with probability 5 %.
         interval: `jo.intervals.Anytime()`, or `jo.intervals.Betting(low, high)` with the limits of the quantity in one
             round.
 
@@ -270,7 +276,7 @@ class UntilDecided:
     margin: NonNegativeFloat
     quantity: Text = "regret"
     level: OpenUnitFloat = 0.95
-    least_runs: CountFrom2 = 100
+    rarest_event: OpenUnitFloat = 0.03
     interval: ConfidenceInterval = ANYTIME
 
     def __post_init__(self) -> None:
@@ -287,10 +293,9 @@ class UntilDecided:
             raise ArgumentError(
                 "learners", f"must be at least two to be compared by stop=UntilDecided (got {learners})"
             )
-        if n_runs < self.least_runs:
-            raise ArgumentError(
-                "n_runs", f"must be at least least_runs={self.least_runs} of stop=UntilDecided (got {n_runs})"
-            )
+        if n_runs < first_look(self):
+            problem = f"must be at least {first_look(self)}, 3 / rarest_event of stop=UntilDecided (got {n_runs})"
+            raise ArgumentError("n_runs", problem)
 
     def choose_interval(self, n_rounds: int, most_runs: int) -> ConfidenceInterval:
         """Return the interval of a study, which does not depend on its runs."""
@@ -305,7 +310,7 @@ class UntilDecided:
 
     def summary(self, interval: ConfidenceInterval) -> dict[str, Any]:
         """Return the numbers of the rule, for `Result.meta`."""
-        named = {name: getattr(self, name) for name in ("margin", "quantity", "level", "least_runs")}
+        named = {name: getattr(self, name) for name in ("margin", "quantity", "level", "rarest_event")}
         return named | {"tests": interval.test}
 
     def differences(self, result: Result, n_runs: int) -> np.ndarray:
@@ -327,7 +332,7 @@ def until_decided(
     result: Any = None  # there is at least one look
     states: Any = None
     computed, n = 0, 0
-    for n in looks(rule.least_runs, width, most_runs):
+    for n in looks(first_look(rule), width, most_runs):
         if n > computed:
             until = min(most_runs, _round_up(n, step))
             result, computed = play(range(computed, until), result), until

@@ -29,9 +29,9 @@ class AcrossGames(Printed):
     the default `best=None`, which means 0. A run that failed or ran out of storage counts as an infinite loss.
 
     The intervals hold for these games, not for other games: runs are resampled, games are not. A resample draws the
-    same runs for all learners, since learners face the same noise in a run, and it computes the mean of a learner that
-    is a limit anew. Percentile intervals are approximate for few runs (docs/many-games.md has their coverage). Each
-    interval has the level `level` alone.
+    same runs for all learners, since learners face the same noise in a run. Percentile intervals are approximate for
+    few runs (docs/many-games.md has their coverage). Each interval has the level `level` alone. If a limit is the mean
+    of a learner, the aggregates have no intervals (NaN): the error of this mean would have to be in them.
 
     Args:
         learners: names of the learners.
@@ -98,6 +98,9 @@ class AcrossGames(Printed):
         mean of max(normalised loss - 1, 0).
         """
         estimate = self._estimate(self._runs.aggregates)
+        if not self._has_fixed_limits:
+            missing = np.full_like(estimate.mean, np.nan)
+            estimate = estimate._replace(standard_error=missing, low=missing, high=missing)
         return {name: Estimate(*(field[k] for field in estimate)) for k, name in enumerate(AGGREGATES)}
 
     @cached_property
@@ -115,7 +118,8 @@ class AcrossGames(Printed):
         rows.sort(key=lambda row: row[AGGREGATES[0]])  # type: ignore[arg-type, return-value]
         columns = [Text("learner"), *(Interval(key, "\n".join(key.split())) for key in AGGREGATES)]
         title = f"Across {count_words(len(self.games), 'game')}: normalised {self.quantity}"
-        return Table(title, rows, columns, caption=f"{self.normalisation} Smaller is better. {self._intervals}")
+        intervals = self._intervals if self._has_fixed_limits else "Intervals need numbers as limits."
+        return Table(title, rows, columns, caption=f"{self.normalisation} Smaller is better. {intervals}")
 
     @property
     def normalisation(self) -> str:
@@ -172,10 +176,17 @@ class AcrossGames(Printed):
     def _intervals(self) -> str:
         return f"{100 * self.level:.6g} % stratified bootstrap intervals, for these games and each alone."
 
+    @property
+    def _has_fixed_limits(self) -> bool:
+        return not any(isinstance(limit, str) for limit in (self.best, self.reference))
+
     @cached_property
     def _runs(self) -> NormalisedRuns:
         losses = [np.asarray(array, float) for array in self.losses.values()]
-        best, reference = (self._limit(limit) for limit in (self.best, self.reference))
+        best, reference = (
+            np.array([array[limit].mean() for array in losses]) if isinstance(limit, int) else limit
+            for limit in (self._limit(self.best), self._limit(self.reference))
+        )
         return NormalisedRuns([np.where(np.isnan(array), np.inf, array) for array in losses], best, reference)
 
     @property

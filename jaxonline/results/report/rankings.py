@@ -1,5 +1,6 @@
 """Rankings of learners and sequential decisions about pairs of learners, which print as tables."""
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from jaxonline.results.quantities import best_first, is_reward, label_of
 from jaxonline.results.report.tables import Interval, Number, Printed, Table, Text
 from jaxonline.results.statistics import estimates
 from jaxonline.results.statistics.intervals import Betting, ConfidenceInterval, Estimate
-from jaxonline.results.statistics.means import paired_differences, pairwise_p_values
+from jaxonline.results.statistics.means import paired_differences, pairwise_p_values, warn_of_skewness
 from jaxonline.results.statistics.ranking import (
     DECISIONS,
     UNDECIDED,
@@ -77,15 +78,17 @@ def rank(result: Any, quantity: str, level: float, interval: ConfidenceInterval 
     """
     estimates.check_number(result, quantity)
     estimate = estimates.at_horizon(estimates.mean(result, quantity, level, interval))
-    test = estimates.choose_test(result, quantity, interval).after(result.rounds[-1])
+    test = estimates.choose_interval(result, quantity, interval).after(result.rounds[-1])
     order = best_first(estimate.mean, is_reward(result, quantity))
     names, costs = tuple(result.learners[i] for i in order), estimates.costs(result, quantity)[order]
     p_values = pairwise_p_values(costs, test)
     letters = compact_letters(p_values >= 1 - level)
-    missing = missing_events(names, paired_differences(costs), p_values, level)
+    differences = paired_differences(costs)
+    missing = missing_events(names, differences, p_values, level)
     rows, label = _rows(result.learners, estimate, order, letters), label_of(quantity, result.meta)
     if not test.holds_for_any_runs:
-        missing.warn(label)
+        pairs = [f"{first} and {second}" for first, second in itertools.combinations(names, 2)]
+        warn_of_skewness(differences, pairs, f"difference of the {label}")
     return Ranking(names, rows, letters, p_values, label, level, test.test, missing, test.holds_for_any_runs)
 
 
@@ -101,6 +104,7 @@ class Decisions(Printed):
         rows: rows of the first table: learner, the mean with its interval, letters.
         quantity: the name of the compared quantity.
         margin: the largest difference that does not matter.
+        rarest_event: the smallest probability per run of an event that matters.
         level: probability that all decisions are correct together, whenever they are made.
         tests: the name of the paired tests.
         runs: number of runs of the study.
@@ -113,6 +117,7 @@ class Decisions(Printed):
     rows: list[dict[str, Any]]
     quantity: str
     margin: float
+    rarest_event: float
     level: float
     tests: str
     runs: int
@@ -153,8 +158,7 @@ class Decisions(Printed):
         )  # fmt: skip
         condition = ""
         if self.tests != Betting.test:
-            rarest = 3 / min(pair.runs for pair in self.pairs)
-            condition = f", unless events with a probability below {rarest:.2g} per run, which may be missing, matter"
+            condition = f", unless events with a probability below {self.rarest_event:.2g} per run matter"
         caption = (
             f"All decisions are correct together with probability {100 * self.level:.6g} % ({self.tests}, Bonferroni, "
             f"for all numbers of runs){condition}. A difference of at most {self.margin:g} does not matter. "
@@ -194,7 +198,7 @@ def read_decisions(result: Any) -> Decisions:
             i, j = names.index(pair.first), names.index(pair.second)
             alike[i, j] = alike[j, i] = False
     letters = compact_letters(alike)
-    numbers = (stored[name] for name in ("margin", "level", "tests", "runs", "saved"))
+    numbers = (stored[name] for name in ("margin", "rarest_event", "level", "tests", "runs", "saved"))
     rows = _rows(result.learners, estimate, order, letters)
     return Decisions(names, letters, pairs, rows, label_of(quantity, result.meta), *numbers)
 

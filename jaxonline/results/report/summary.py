@@ -32,6 +32,7 @@ from jaxonline.results.report.tables import (
 )
 from jaxonline.results.statistics import estimates
 from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate
+from jaxonline.results.statistics.means import LEAST_RUNS
 
 if TYPE_CHECKING:
     import pandas
@@ -120,8 +121,8 @@ def horizon_table(
         \toprule
         learner & queries /round & cumulative loss (95 \%) & cumulative loss /round \\
         \midrule
-        $\eta$ = 1 & 0 & 2 $\pm$ 16 & 2.250 \\
-        a\_1 & 0 & 3 $\pm$ 13 & 3 \\
+        $\eta$ = 1 & 0 & 2.250 & 2.250 \\
+        a\_1 & 0 & 3 & 3 \\
         \bottomrule
         \end{tabular}
         <BLANKLINE>
@@ -159,19 +160,24 @@ def result_text(result: Any) -> str:
     lines = [shorten(f"Result: {table.title}", WIDTH), *table.text().splitlines()]
     lines += [f"... and {n_learners - MAX_PRINTED_LEARNERS:,} more"] if n_learners > MAX_PRINTED_LEARNERS else []
     others = ", ".join(name for name in result.quantities if name != quantity)
-    return "\n".join([*lines, shorten(f"also measured: {others}", WIDTH), *notes(result.meta)])
+    return "\n".join(
+        [*lines, shorten(f"also measured: {others}", WIDTH), *notes(result.meta, len(result.runs), result.interval)]
+    )
 
 
-def notes(meta: Mapping[str, Any]) -> list[str]:
-    """Return what a reader of the means must know: how the study stopped, and whether its environment reacts.
+def notes(meta: Mapping[str, Any], n_runs: int, interval: ConfidenceInterval) -> list[str]:
+    """Return what a reader of the means must know: few runs, how the study stopped, and a reacting environment.
 
     Example:
-        >>> notes({"precision": {"biased_mean": True, "runs": 300, "unseen_probability": 0.01}})[1]
+        >>> from jaxonline.results.statistics.intervals import Anytime
+        >>> notes({"precision": {"biased_mean": True, "runs": 300, "unseen_probability": 0.01}}, 300, Anytime())[1]
         'events with a probability below 0.01 per run may be missing from the mean and its interval'
-        >>> notes({"decisions": {"complete": True, "runs": 128, "saved": 872, "pairs": []}})
+        >>> notes({"decisions": {"complete": True, "runs": 128, "saved": 872, "pairs": []}}, 128, Anytime())
         ['decided all pairs in 128 of at most 1,000 runs, so means are biased: see result.decisions']
     """
     lines, precision, decisions = [], meta.get("precision") or {}, meta.get("decisions") or {}
+    if 1 < n_runs < LEAST_RUNS and not interval.holds_for_any_runs:
+        lines.append(f"{n_runs} runs are too few to show whether they are skewed: intervals need {LEAST_RUNS} or more")
     if precision.get("biased_mean"):
         lines.append(f"stopped after {precision['runs']:,} runs by looking at the runs, so the mean is biased")
     if (unseen := precision.get("unseen_probability")) is not None:
@@ -189,7 +195,9 @@ def result_html(result: Any) -> str:
     """Return the HTML of a result for notebooks: a table of learners, and the metadata."""
     more = len(result.learners) - MAX_NOTEBOOK_LEARNERS
     rest = [f"... and {more:,} more"] if more > 0 else []
-    lines = "".join(f"<p>{html.escape(line)}</p>" for line in [*rest, *notes(result.meta)])
+    lines = "".join(
+        f"<p>{html.escape(line)}</p>" for line in [*rest, *notes(result.meta, len(result.runs), result.interval)]
+    )
     shown = {name: value for name, value in result.meta.items() if name != "methods" and value not in (None, "", [])}
     about = "\n".join(f"{name}: {value}" for name, value in shown.items())
     details = f"<details><summary>How it was made</summary><pre>{html.escape(about)}</pre></details>" if about else ""

@@ -29,6 +29,7 @@ Form = str | Callable[[float], str]  # "{:.2f}", or a function
 WIDTH = 100  # of printed tables, in characters
 MAX_POWER, MIN_POWER = 7, -4  # other numbers have a power of ten
 ROUNDING_ERROR = 1e-12  # relative; narrower intervals are rounding errors
+MAX_ASYMMETRY = 0.2  # of an interval written as ±, relative to its half-width
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -53,24 +54,28 @@ def format_number(value: float, digits: int = 4) -> str:
     return f"{value:.{digits - 1}e}"
 
 
-def format_measurement(value: float, half: float) -> str:
-    """Format a number and the half-width of its interval to the half-width's second digit; NaN stands for no interval.
+def format_measurement(value: float, low: float, high: float) -> str:
+    """Format a number and its interval to the second digit of the half-width; NaN stands for no interval.
+
+    An interval that is much longer on one side is shown by its ends.
 
     Example:
-        >>> [format_measurement(*pair) for pair in [(20.4567, 0.2912), (20461.3, 290), (1, float("nan")), (2.5, 0)]]
-        ['20.46 ± 0.29', '20,461 ± 290', '1', '2.500 ± 0']
-        >>> format_measurement(1.2345e12, 3.1e9)
+        >>> [format_measurement(20.4567, *ends) for ends in [(20.1655, 20.7479), (19.9, 22.1), (np.nan, np.nan)]]
+        ['20.46 ± 0.29', '20.5 [19.9, 22.1]', '20.46']
+        >>> format_measurement(1.2345e12, 1.2314e12, 1.2376e12)
         '(1.2345 ± 0.0031)e+12'
     """
-    value, half = float(value), float(half)
+    value, half = float(value), (high - low) / 2
     if not math.isfinite(value) or math.isnan(half):
         return format_number(value)
     if not math.isfinite(half) or half <= ROUNDING_ERROR * abs(value):
         return f"{format_number(value)} ± {'0' if math.isfinite(half) else '∞'}"
     power = _power(max(abs(value), half), 2)
     scale, end = (1.0, "") if MIN_POWER <= power < MAX_POWER else (10.0**power, f"e{power:+03d}")
-    decimals = max(0, 1 - _power(half / scale, 2))
-    words = f"{value / scale:,.{decimals}f} ± {half / scale:,.{decimals}f}"
+    form = f",.{max(0, 1 - _power(half / scale, 2))}f"
+    words = f"{value / scale:{form}} ± {half / scale:{form}}"
+    if abs(low + high - 2 * value) > MAX_ASYMMETRY * half:
+        words = f"{value / scale:{form}} [{low / scale:{form}}, {high / scale:{form}}]"
     return f"({words}){end}" if end else words
 
 
@@ -150,8 +155,9 @@ class Number(Text):
 class Interval(Number):
     """A column of numbers with intervals: "mean ± half-width", or "mean [low, high]" if `brackets` is True.
 
-    By default, both are rounded to the second significant digit of the half-width. The ends of the interval are the
-    entries `<key>_low` and `<key>_high` of a row, or else `low` and `high`.
+    By default, both are rounded to the second significant digit of the half-width, and an interval that is much longer
+    on one side has brackets. The ends of the interval are the entries `<key>_low` and `<key>_high` of a row, or else
+    `low` and `high`.
 
     Example:
         >>> row = {"regret": 20.4567, "low": 20.17, "high": 20.75}
@@ -165,7 +171,7 @@ class Interval(Number):
     def _words(self, value: Any, row: Row) -> str:
         low, high = (row.get(f"{self.key}_{end}", row.get(end)) for end in ("low", "high"))
         if not self.form:
-            return format_measurement(value, (high - low) / 2)
+            return format_measurement(value, low, high)
         words = _apply(self.form, value)
         if low != low or high != high:  # a single run has no interval
             return words

@@ -24,40 +24,26 @@ Counts = Sequence[Float[np.ndarray, "B R"]]
 class NormalisedRuns:
     """Losses of L learners in G games, normalised by (loss - best) / (reference - best).
 
-    If `best` or `reference` is the mean loss of a learner, each resample computes this mean anew, so that intervals
-    contain its error.
-
     Attributes:
         losses: by game [L, R_g]; infinity in failed runs.
-        best: loss that becomes 0: the index of a learner, or a number for each game [G].
-        reference: loss that becomes 1, of the same kind.
+        best: loss that becomes 0 in each game [G].
+        reference: loss that becomes 1 in each game [G].
     """
 
     losses: Sequence[Float[np.ndarray, "L R"]]
-    best: int | Float[np.ndarray, "G"]
-    reference: int | Float[np.ndarray, "G"]
-
-    def scale(self, game: int, counts: Float[np.ndarray, "B R"]) -> tuple[np.ndarray, np.ndarray]:
-        """Return `best` and `reference - best` of a game in each resample [B, 1]."""
-
-        def mean(limit: int | np.ndarray) -> np.ndarray:
-            if isinstance(limit, int):
-                return counts @ self.losses[game][limit] / counts.shape[1]
-            return np.full(len(counts), limit[game])
-
-        best, reference = mean(self.best), mean(self.reference)
-        return best[:, None], np.maximum(reference - best, np.finfo(float).tiny)[:, None]
+    best: Float[np.ndarray, "G"]
+    reference: Float[np.ndarray, "G"]
 
     def aggregates(self, counts: Counts) -> Float[np.ndarray, "B 4 L"]:
         """Return the statistics of `AGGREGATES` for each learner."""
-        scales = [self.scale(game, count) for game, count in enumerate(counts)]
         common = math.lcm(*(count.shape[1] for count in counts))
         weights = np.concatenate([count * (common // count.shape[1]) for count in counts], axis=1)  # exact integers
         columns = []
         for i in range(len(self.losses[0])):
-            runs = [(losses[i] - best) / width for losses, (best, width) in zip(self.losses, scales, strict=True)]
+            limits = zip(self.losses, self.best, self.reference, strict=True)
+            runs = [(losses[None, i] - best) / (reference - best) for losses, best, reference in limits]
             means = np.stack([_weigh(count, run) / count.shape[1] for count, run in zip(counts, runs, strict=True)])
-            pooled = np.concatenate(runs, axis=1)
+            pooled = np.broadcast_to(np.concatenate(runs, axis=1), weights.shape)
             gap = _weigh(weights, np.maximum(pooled - 1.0, 0.0)) / (len(counts) * common)
             iqm = interquartile_mean(pooled, weights)
             columns.append(np.stack([iqm, np.median(means, axis=0), means.mean(axis=0), gap], axis=1))

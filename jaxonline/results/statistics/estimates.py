@@ -9,7 +9,14 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.quantities import LOSS_OF_REWARD, REWARD_OF_LOSS, has_rewards, is_reward, label_of, rounds_played
 from jaxonline.results.statistics import means
-from jaxonline.results.statistics.intervals import Anytime, ConfidenceInterval, Estimate, Student, check_interval
+from jaxonline.results.statistics.intervals import (
+    Anytime,
+    ConfidenceInterval,
+    Estimate,
+    SkewCorrected,
+    Student,
+    check_interval,
+)
 from jaxonline.results.statistics.ranking import MissingEvents, missing_events
 
 NO_COMPARATOR = (
@@ -65,7 +72,7 @@ def curves(result: Any, quantity: str, since: int = 0) -> Iterator[np.ndarray]:
 def mean(result: Any, quantity: str, level: float, interval: ConfidenceInterval | None) -> Estimate:
     """See `Result.mean`."""
     interval = choose_interval(result, quantity, interval)
-    if isinstance(interval, Student) and recorded_array(result, quantity).ndim == 3:
+    if isinstance(interval, Student | SkewCorrected) and recorded_array(result, quantity).ndim == 3:
         last = values(result, quantity, rounds=LAST)[:, :, 0]
         means.warn_of_skewness(last, result.learners, label_of(quantity))
     return _estimate(result, quantity, level, interval)
@@ -86,48 +93,43 @@ def choose_interval(result: Any, quantity: str, interval: ConfidenceInterval | N
     return result.interval if result.interval.quantity in (None, quantity) else Anytime()
 
 
-def choose_test(result: Any, quantity: str, interval: ConfidenceInterval | None) -> ConfidenceInterval:
-    """Return the interval whose paired tests compare learners: by default `SkewCorrected`, or that of bounded runs."""
-    if interval is not None:
-        return check_interval(interval)
-    own = result.interval
-    return own if own.holds_for_any_runs and own.quantity in (None, quantity) else means.SKEW_CORRECTED
-
-
 def missing_from(
     result: Any, quantity: str, level: float = 0.95, interval: ConfidenceInterval | None = None
 ) -> MissingEvents:
     """Return the attribute `missing` of `Result.ranking`."""
-    test, last = choose_test(result, quantity, interval).after(result.rounds[-1]), costs(result, quantity)
+    test, last = choose_interval(result, quantity, interval).after(result.rounds[-1]), costs(result, quantity)
     p_values = means.pairwise_p_values(last, test)
     return missing_events(result.learners, means.paired_differences(last), p_values, level)
 
 
 def learners_with_skewed_runs(result: Any, quantity: str) -> tuple[str, ...]:
     """Return the learners for which `Result.mean` warns of skewed runs at the horizon (`SkewedRunsWarning`)."""
-    if not isinstance(result.interval, Student) or recorded_array(result, quantity).ndim > 3:
+    if not isinstance(result.interval, Student | SkewCorrected) or recorded_array(result, quantity).ndim > 3:
         return ()
-    return tuple(means.skewed_learners(values(result, quantity, rounds=LAST)[:, :, 0], result.learners))
+    return tuple(means.skewed_names(values(result, quantity, rounds=LAST)[:, :, 0], result.learners))
 
 
 def bands(result: Any, quantity: str, level: float, interval: ConfidenceInterval | None) -> Estimate:
     """See `Result.bands`."""
     check_number(result, quantity)
-    interval = Student() if interval is None else check_interval(interval)
-    if not isinstance(interval, Student):
+    if interval is not None and not isinstance(check_interval(interval), Student):
         return _estimate(result, quantity, level, interval, together=len(result.rounds))
     means.warn_of_skewed_curves(curves(result, quantity), result.learners, label_of(quantity))
-    return means.make_bands(_estimate(result, quantity, level, interval), curves(result, quantity), level)
+    return means.make_bands(_estimate(result, quantity, level, Student()), curves(result, quantity), level)
 
 
 def paired_difference(
     result: Any, first: int, second: int, quantity: str, level: float, interval: ConfidenceInterval | None
 ) -> Estimate:
     """See `Result.paired_difference`; here, the learners are given by position."""
-    interval = Student() if interval is None else check_interval(interval)
+    interval = choose_interval(result, quantity, interval)
     own, other = (values(result, quantity, slice(i, i + 1))[0] for i in (first, second))
     between = _interval_at_rounds(result, quantity, interval).of_difference()
-    difference = means.mean_over_runs((own - other)[None], level, interval=between)
+    differences = (own - other)[None]
+    if isinstance(interval, Student | SkewCorrected) and differences.ndim == 3:
+        pair = f"{result.learners[first]} and {result.learners[second]}"
+        means.warn_of_skewness(differences[:, :, -1], [pair], f"difference of the {label_of(quantity)}")
+    difference = means.mean_over_runs(differences, level, interval=between)
     return Estimate(*(field[0] for field in difference))
 
 
@@ -142,7 +144,8 @@ def growth_exponents(result: Any, first_round: int | None, quantity: str, level:
         )
     runs = curves(result, quantity, int(np.argmax(late)))
     return {
-        name: means.growth(result.rounds[late], own, level) for name, own in zip(result.learners, runs, strict=True)
+        name: means.growth(result.rounds[late], own, level, name)
+        for name, own in zip(result.learners, runs, strict=True)
     }
 
 

@@ -103,8 +103,8 @@ class SkewCorrected(ConfidenceInterval):
     the largest of three:
 
     * It contains Student's interval and Hall's, which corrects for the skewness of the runs.
-    * It is infinite if 1 - level is below 2^(1 - runs), the smallest p-value of a test that exchanges signs. So the
-      corrected level of a comparison of many pairs requires a minimum number of runs.
+    * It is unknown (NaN) if 1 - level is below 2^(1 - runs), the smallest p-value of a test that exchanges signs. So
+      an interval of level 95 % requires 6 runs, and the corrected level of a comparison of many pairs requires more.
     * Its half-width is at least 10 log(0.025 / (1 - level)) standard deviations / runs. An event of probability q that
       costs 10 standard deviations moves the mean by 10 q standard deviations, and is missing from all runs with
       probability exp(-q runs) at most. The numbers 10 and 0.025, the share of means that such an event changes, are
@@ -121,7 +121,7 @@ class SkewCorrected(ConfidenceInterval):
         >>> import jaxonline as jo
         >>> from jaxonline.results.statistics import mean_over_runs
         >>> runs = np.random.default_rng(0).exponential(size=(1, 30))
-        >>> longer, student = mean_over_runs(runs, interval=jo.intervals.SkewCorrected()), mean_over_runs(runs)
+        >>> longer, student = mean_over_runs(runs), mean_over_runs(runs, interval=jo.intervals.Student())
         >>> bool((longer.high > student.high).all()), bool((longer.low == student.low).all())
         (True, True)
     """
@@ -133,10 +133,9 @@ class SkewCorrected(ConfidenceInterval):
         mean, error, n_runs = estimate.mean, estimate.standard_error, np.maximum(estimate.n_runs, 2)
         quantile = special.stdtrit(n_runs - 1, 0.5 + level / 2)
         factor = np.maximum(quantile, RARE_COST * np.log(RARE_SHARE / (1.0 - level)) / np.sqrt(n_runs))
-        half = np.where(2.0 ** (1 - n_runs) > 1.0 - level, np.inf, factor * error)
-        half = np.where(np.isnan(error), np.nan, half)
-        skew = skewness(values)
-        below, above = (error * _inverse_of_hall(sign * quantile, skew, n_runs) for sign in (1, -1))
+        half = np.where(2.0 ** (1 - n_runs) > 1.0 - level, np.nan, factor * error)
+        kappa = skewness(values) / np.sqrt(n_runs)
+        below, above = (error * inverse_of_hall(sign * quantile, kappa) for sign in (1, -1))
         with np.errstate(invalid="ignore"):  # an infinite mean
             return np.minimum(mean - half, mean - below), np.maximum(mean + half, mean - above)
 
@@ -145,7 +144,7 @@ class SkewCorrected(ConfidenceInterval):
         n_runs = np.maximum(estimate.n_runs, 2)
         with np.errstate(divide="ignore", invalid="ignore"):
             t = estimate.mean / estimate.standard_error
-            corrected = np.where(np.isinf(t), t, _hall(t, skewness(values), n_runs))
+            corrected = np.where(np.isinf(t), t, hall_transform(t, skewness(values) / np.sqrt(n_runs)))
             largest = np.maximum(
                 2.0 * special.stdtr(n_runs - 1, -np.minimum(np.abs(t), np.abs(corrected))),
                 np.maximum(2.0 ** (1 - n_runs), RARE_SHARE * np.exp(-np.abs(t) * np.sqrt(n_runs) / RARE_COST)),
@@ -164,17 +163,20 @@ def skewness(values: Float[np.ndarray, "L R *rest"]) -> Float[np.ndarray, "L *re
         return np.where(second > 0, third / np.where(second > 0, second, 1.0) ** 1.5, 0.0)
 
 
-def _hall(t: np.ndarray, skew: np.ndarray, n_runs: np.ndarray) -> np.ndarray:
-    """Return Hall's transformation of t = (mean - expectation) / standard error, whose distribution is less skewed."""
-    scaled = t / np.sqrt(n_runs)
-    return np.sqrt(n_runs) * (scaled + skew * scaled**2 / 3 + skew**2 * scaled**3 / 27 + skew / (6 * n_runs))
+def hall_transform(t: ArrayLike, kappa: ArrayLike) -> np.ndarray:
+    """Return Hall's transformation of t = (mean - expectation) / standard error, whose distribution is less skewed.
+
+    `kappa` is the skewness of the runs divided by the root of their number.
+    """
+    t, kappa = np.asarray(t), np.asarray(kappa)
+    return t + kappa * t**2 / 3 + kappa**2 * t**3 / 27 + kappa / 6
 
 
-def _inverse_of_hall(transformed: np.ndarray, skew: np.ndarray, n_runs: np.ndarray) -> np.ndarray:
+def inverse_of_hall(transformed: ArrayLike, kappa: ArrayLike) -> np.ndarray:
     """Return the t whose transformation is `transformed`."""
-    shifted = transformed / np.sqrt(n_runs) - skew / (6 * n_runs)
-    root = np.cbrt(1.0 + skew * shifted)
-    return np.sqrt(n_runs) * 3.0 * shifted / (root**2 + root + 1.0)
+    shifted = np.asarray(transformed) - np.asarray(kappa) / 6
+    root = np.cbrt(1.0 + kappa * shifted)
+    return 3.0 * shifted / (root**2 + root + 1.0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -182,7 +184,7 @@ class ClopperPearson(ConfidenceInterval):
     """Exact interval for a probability (Clopper and Pearson), for quantities that are 0 or 1 in each run.
 
     Error rate: at most 1 - level, for any number of runs. Values other than 0 and 1 raise an error. The difference of
-    two quantities with this interval has the interval `Bounded(-1, 1)`.
+    two quantities with this interval has the interval `Betting(-1, 1)`.
 
     References:
         Clopper and Pearson (1934), "The use of confidence or fiducial limits illustrated in the case of the binomial",
@@ -196,7 +198,7 @@ class ClopperPearson(ConfidenceInterval):
         ([0.0], [0.0362])
     """
 
-    test: ClassVar[str] = "paired tests of bounded differences"
+    test: ClassVar[str] = "paired betting tests"
     holds_for_any_runs: ClassVar[bool] = True
 
     def ends(self, values: np.ndarray, estimate: Estimate, level: float) -> tuple[Any, Any]:
@@ -215,9 +217,9 @@ class ClopperPearson(ConfidenceInterval):
         """Return the p-values: 1 if all values are 0, otherwise 0."""
         return np.where(np.isnan(estimate.mean), np.nan, (estimate.mean == 0).astype(float))
 
-    def of_difference(self) -> "Bounded":
+    def of_difference(self) -> "Betting":
         """The interval with the limits of a difference."""
-        return Bounded(-1.0, 1.0)
+        return Betting(-1.0, 1.0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -271,94 +273,13 @@ class Anytime(ConfidenceInterval):
         return np.sqrt(2.0 * (weight + 1.0) / weight * (0.5 * np.log(weight + 1.0) + log))
 
 
-@dataclasses.dataclass(frozen=True)
-class Bounded(ConfidenceInterval):
-    """Empirical Bernstein interval, for bounded quantities with any distribution and for any number of runs.
-
-    Error rate: at most 1 - level, if the values of all runs lie between the limits. Values outside the limits raise an
-    error.
-
-    Args:
-        low: the smallest value that the quantity can have in one round.
-        high: the largest value that the quantity can have in one round.
-        quantity: the quantity with these limits, such as "regret"; None for any. A result with this interval uses
-            `Anytime` for its other quantities.
-
-    Raises:
-        ValueError: a limit is not finite, or `low` is above `high`.
-
-    References:
-        Maurer and Pontil (2009), "Empirical Bernstein bounds and sample variance penalization", Theorem 4, used on both
-        sides.
-
-    Example:
-        >>> import jaxonline as jo
-        >>> from jaxonline.results.statistics import mean_over_runs
-        >>> estimate = mean_over_runs(np.zeros((1, 100)), interval=jo.intervals.Bounded(0.0, 1.0))
-        >>> estimate.low.tolist(), estimate.high.round(2).tolist()
-        ([0.0], [0.1])
-    """
-
-    test: ClassVar[str] = "paired tests of bounded differences"
-    holds_for_any_runs: ClassVar[bool] = True
-
-    low: ArrayLike
-    high: ArrayLike
-    quantity: str | None = None
-
-    def __post_init__(self) -> None:
-        low, high = check.finite_array("low", self.low), check.finite_array("high", self.high)
-        if np.any(low > high):
-            raise ArgumentError(
-                "low", f"must be at most high (got {check.quote(self.low)} and {check.quote(self.high)})"
-            )
-
-    def ends(self, values: np.ndarray, estimate: Estimate, level: float) -> tuple[Any, Any]:
-        """Return the ends of the interval, cut at the limits of the quantity."""
-        low, high = self._limits(values)
-        log = np.log(4.0 / (1.0 - level))
-        half = estimate.standard_error * np.sqrt(2.0 * log) + 7.0 * (high - low) * log / (
-            3.0 * np.maximum(estimate.n_runs - 1, 1)
-        )
-        return np.maximum(estimate.mean - half, low), np.minimum(estimate.mean + half, high)
-
-    def p_values(self, values: np.ndarray, estimate: Estimate) -> np.ndarray:
-        """Return p-values: 1 minus the level at which the interval's half-width equals the absolute mean."""
-        low, high = self._limits(values)
-        linear = 7.0 * (high - low) / (3.0 * np.maximum(estimate.n_runs - 1, 1))
-        root = estimate.standard_error * np.sqrt(2.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            log = ((np.sqrt(root**2 + 4.0 * linear * np.abs(estimate.mean)) - root) / (2.0 * linear)) ** 2
-        return np.minimum(4.0 * np.exp(-log), 1.0)
-
-    def after(self, rounds: ArrayLike) -> Self:
-        """Return the interval for sums over `rounds` rounds, whose limits are `rounds` times as large."""
-        return type(self)(np.asarray(self.low) * rounds, np.asarray(self.high) * rounds)
-
-    def of_difference(self) -> Self:
-        """The interval with the limits of a difference."""
-        width = np.asarray(self.high) - np.asarray(self.low)
-        return type(self)(-width, width)
-
-    def _limits(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the limits [L, *rest] of `values`; raises an error if a value lies outside by more than rounding."""
-        shape = (len(values), *values.shape[2:])
-        low, high = (np.broadcast_to(np.asarray(limit, float), shape) for limit in (self.low, self.high))
-        rounding = ROUNDING * np.maximum(np.abs(low), np.abs(high))
-        outside = (values < (low - rounding)[:, None]) | (values > (high + rounding)[:, None])
-        if outside.any():
-            limits = f"{type(self).__name__} over {check.quote(self.low)} to {check.quote(self.high)}"
-            raise ArgumentError("interval", f"must enclose all values (got {limits}, {values[outside][0]:.6g})")
-        return low, high
-
-
 @cites("waudbysmith2024estimating")
 @dataclasses.dataclass(frozen=True)
-class Betting(Bounded):
+class Betting(ConfidenceInterval):
     """Betting interval, for bounded quantities: valid for any distribution, and for all numbers of runs at once.
 
     Error rate: at most 1 - level for all numbers of runs together, if the values of all runs lie between the limits. So
-    you can look at the interval at any time, and stop when it is narrow. It is often narrower than `Bounded`.
+    you can look at the interval at any time, and stop when it is narrow. Values outside the limits raise an error.
 
     The interval contains the means m under which no gambler becomes rich. The gamblers bet that the mean is above m,
     with the stakes 1, 1/2, 1/4, ..., 2^-11 of the largest stake that cannot lose more than the capital, and others bet
@@ -387,6 +308,38 @@ class Betting(Bounded):
     """
 
     test: ClassVar[str] = "paired betting tests"
+    holds_for_any_runs: ClassVar[bool] = True
+
+    low: ArrayLike
+    high: ArrayLike
+    quantity: str | None = None
+
+    def __post_init__(self) -> None:
+        low, high = check.finite_array("low", self.low), check.finite_array("high", self.high)
+        if np.any(low > high):
+            raise ArgumentError(
+                "low", f"must be at most high (got {check.quote(self.low)} and {check.quote(self.high)})"
+            )
+
+    def after(self, rounds: ArrayLike) -> Self:
+        """Return the interval for sums over `rounds` rounds, whose limits are `rounds` times as large."""
+        return type(self)(np.asarray(self.low) * rounds, np.asarray(self.high) * rounds)
+
+    def of_difference(self) -> Self:
+        """The interval with the limits of a difference."""
+        width = np.asarray(self.high) - np.asarray(self.low)
+        return type(self)(-width, width)
+
+    def _limits(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the limits [L, *rest] of `values`; raises an error if a value lies outside by more than rounding."""
+        shape = (len(values), *values.shape[2:])
+        low, high = (np.broadcast_to(np.asarray(limit, float), shape) for limit in (self.low, self.high))
+        rounding = ROUNDING * np.maximum(np.abs(low), np.abs(high))
+        outside = (values < (low - rounding)[:, None]) | (values > (high + rounding)[:, None])
+        if outside.any():
+            limits = f"{type(self).__name__} over {check.quote(self.low)} to {check.quote(self.high)}"
+            raise ArgumentError("interval", f"must enclose all values (got {limits}, {values[outside][0]:.6g})")
+        return low, high
 
     def fewest_runs(self, half_width: float, level: float) -> int:
         """Return a number of runs below which no interval is this narrow, for any values of the runs."""
@@ -465,7 +418,7 @@ def interval_from_json(stored: Mapping[str, Any]) -> ConfidenceInterval:
         >>> interval_from_json(Anytime().to_json())
         Anytime(shortest_at=1000)
     """
-    kinds = (Student, SkewCorrected, Bounded, Betting, ClopperPearson, Anytime)
+    kinds = (Student, SkewCorrected, Betting, ClopperPearson, Anytime)
     classes = {kind.__name__: kind for kind in kinds}
     known = isinstance(stored, Mapping) and stored.get("type") in classes
     check.instance("stored", stored, known, "a dictionary with the type of an interval")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import ArrayLike, Float, Int
+from jaxtyping import ArrayLike, Bool, Float, Int
 from scipy import special
 
 from jaxonline.parameters import check
@@ -17,8 +17,8 @@ from jaxonline.results.statistics.intervals import (
     ConfidenceInterval,
     Estimate,
     SkewCorrected,
-    Student,
     check_interval,
+    inverse_of_hall,
     skewness,
 )
 
@@ -26,9 +26,10 @@ from jaxonline.results.statistics.intervals import (
 # Means and quantiles over runs, differences of means and growth exponents, with intervals and corrected tests.
 
 
-STUDENT = Student()
-SKEW_CORRECTED = SkewCorrected()
-MAX_SKEWNESS_RATIO = 0.3  # skewness / sqrt(runs)
+DEFAULT = SkewCorrected()
+LEAST_RUNS = 30  # fewer runs show neither skewness nor events that happen in one of ten runs
+# The largest |skewness| / sqrt(runs) with which an interval keeps its level; docs/intervals.md has the simulations.
+LARGEST_RATIOS = {"mean": 0.3, "band": 0.5, "stopping rule": 0.1}
 
 
 class Growth(NamedTuple):
@@ -60,7 +61,7 @@ def mean_over_runs(
     values: Float[np.ndarray, "L R *rest"],
     level: float = 0.95,
     together: int = 1,
-    interval: ConfidenceInterval = STUDENT,
+    interval: ConfidenceInterval = DEFAULT,
 ) -> Estimate:
     """Return means over runs (the second axis) with two-sided intervals; fields have the shape [L, *rest].
 
@@ -74,9 +75,9 @@ def mean_over_runs(
     Example:
         >>> import numpy as np
         >>> from jaxonline.results.statistics import mean_over_runs
-        >>> estimate = mean_over_runs(np.array([[1.0, 3.0, np.nan]]))
-        >>> estimate.mean.tolist(), estimate.n_runs.tolist(), estimate.high.round(1).tolist()
-        ([2.0], [2], [14.7])
+        >>> estimate = mean_over_runs(np.array([[1.0, 2.0, 3.0, 1.0, 2.0, 3.0, np.nan]]))
+        >>> estimate.mean.tolist(), estimate.n_runs.tolist(), estimate.high.round(2).tolist()
+        ([2.0], [6], [2.94])
     """
     check.number("level", level, gt=0.0, lt=1.0)
     check_interval(interval)
@@ -93,36 +94,36 @@ def mean_over_runs(
     return estimate._replace(low=low, high=high)
 
 
-def warn_of_skewness(values: Float[np.ndarray, "L R"], learners: Sequence[str], quantity: str) -> None:
-    """Warn of learners with runs so skewed that Student's interval often misses on one side.
-
-    The skewness of R normal runs is within 3 sqrt(6 / R) of 0 in all but 3 of 1,000 samples; a skewness within these
-    limits causes no warning.
-    """
-    named = skewed_learners(values, learners)
-    if named:
-        ratios, _ = _skewness_over_root(values)
-        names = to_one_line(", ".join(named))
+def warn_of_skewness(values: Float[np.ndarray, "L R"], names: Sequence[str], quantity: str) -> None:
+    """Warn of means whose runs are so skewed that their intervals miss more often than the level says."""
+    ratios, n_runs = _skewness_ratios(values)
+    if named := skewed_names(values, names):
+        worst = int(np.argmax(ratios))
         warnings.warn(
-            f"the {quantity} of {names} is skewed over the runs (skewness / sqrt(runs) is "
-            f"{ratios.max():.2f}): Student's interval understates the longer side; simulate more runs, or use "
-            "interval=jo.intervals.SkewCorrected(), or Bounded(low, high) where the limits of a round are known",
+            f"the {quantity} of {to_one_line(', '.join(named))} is skewed over the runs (skewness / sqrt(runs) is "
+            f"{ratios[worst]:.2f}), so the interval may miss the mean more often than its level says; simulate at "
+            f"least {math.ceil(n_runs[worst] * (ratios[worst] / LARGEST_RATIOS['mean']) ** 2):,} runs and look again, "
+            "or use interval=jo.intervals.Betting(low, high) where the limits of a round are known",
             SkewedRunsWarning, stacklevel=4,
         )  # fmt: skip
 
 
-def skewed_learners(values: Float[np.ndarray, "L R"], learners: Sequence[str]) -> list[str]:
-    """Return the learners that `warn_of_skewness` names."""
-    ratios, n_runs = _skewness_over_root(values)
-    return [
-        name
-        for name, ratio, n in zip(learners, ratios, n_runs, strict=True)
-        if ratio > max(MAX_SKEWNESS_RATIO, 7.4 / n)
-    ]
+def skewed_names(values: Float[np.ndarray, "L R"], names: Sequence[str]) -> list[str]:
+    """Return the names of the means of which `warn_of_skewness` warns."""
+    return [name for name, skewed in zip(names, is_skewed(*_skewness_ratios(values), "mean"), strict=True) if skewed]
 
 
-def _skewness_over_root(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the absolute skewness divided by the root of the number of runs, and the number of runs."""
+def is_skewed(ratio: ArrayLike, n_runs: ArrayLike, kind: str) -> Bool[np.ndarray, "..."]:
+    """Return whether |skewness| / sqrt(runs) is above the limit for a kind of interval, and not by chance.
+
+    The skewness of n normal runs is within 3 sqrt(6 / n) of 0 in all but 3 of 1,000 samples. So no skewness is large
+    enough for 8 runs or fewer.
+    """
+    return np.asarray(ratio) > np.maximum(LARGEST_RATIOS[kind], 7.4 / np.maximum(n_runs, 1))
+
+
+def _skewness_ratios(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return |skewness| / sqrt(runs) of each row, and the number of runs."""
     n_runs = np.maximum((~np.isnan(values)).sum(axis=1), 1)
     return np.abs(skewness(values)) / np.sqrt(n_runs), n_runs
 
@@ -130,7 +131,9 @@ def _skewness_over_root(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def difference_of_means(
     first: Float[np.ndarray, "m"], second: Float[np.ndarray, "n"], level: float = 0.95
 ) -> Difference:
-    """Return the difference of the means of two independent samples with Welch's interval; NaN are left out.
+    """Return the difference of the means of two independent samples; NaN are left out.
+
+    The interval contains Welch's, and Welch's with Hall's correction for skewness (as `SkewCorrected` does).
 
     Example:
         >>> import numpy as np
@@ -138,22 +141,36 @@ def difference_of_means(
         >>> difference_of_means(np.array([3.0, 5.0]), np.array([0.0, 2.0])).mean
         3.0
     """
-    from scipy import stats
-
-    first, second = first[~np.isnan(first)], second[~np.isnan(second)]
-    if not min(len(first), len(second)):
+    samples = [sample[~np.isnan(sample)] for sample in (first, second)]
+    n_runs = np.array([len(sample) for sample in samples])
+    if not n_runs.all():
         return Difference(np.nan, np.nan, np.nan)
-    mean = float(first.mean() - second.mean())
-    if min(len(first), len(second)) < 2:
+    mean = float(samples[0].mean() - samples[1].mean())
+    if n_runs.min() < 2:
         return Difference(mean, np.nan, np.nan)
-    if not np.ptp(first) and not np.ptp(second):
+    squares = np.array([sample.var(ddof=1) for sample in samples]) / n_runs  # of the standard errors
+    error = math.sqrt(squares.sum())
+    if error == 0:
         return Difference(mean, mean, mean)
-    interval = stats.ttest_ind(first, second, equal_var=False).confidence_interval(level)
-    return Difference(mean, float(interval.low), float(interval.high))
+    thirds = np.array([1.0, -1.0]) * squares**1.5 * [_skewness_ratio(sample) for sample in samples]
+    kappa = float(thirds.sum() / error**3)
+    if is_skewed(abs(kappa), n_runs.min(), "mean"):
+        warnings.warn(
+            f"the difference of means is skewed over the runs (its skewness is {kappa:.2f}), so the interval may miss "
+            "it more often than its level says; simulate more runs",
+            SkewedRunsWarning, stacklevel=2,
+        )  # fmt: skip
+    quantile = special.stdtrit(squares.sum() ** 2 / (squares**2 / (n_runs - 1)).sum(), 0.5 + level / 2)
+    ends = error * inverse_of_hall([quantile, -quantile], kappa)
+    return Difference(mean, mean - max(error * quantile, float(ends[0])), mean + max(error * quantile, -float(ends[1])))
+
+
+def _skewness_ratio(sample: Float[np.ndarray, "n"]) -> float:
+    return float(skewness(sample[None])[0]) / math.sqrt(len(sample))
 
 
 def pairwise_p_values(
-    values: Float[np.ndarray, "L R"], interval: ConfidenceInterval = SKEW_CORRECTED
+    values: Float[np.ndarray, "L R"], interval: ConfidenceInterval = DEFAULT
 ) -> Float[np.ndarray, "L L"]:
     """Return p-values of paired tests of all pairs of learners with Holm's correction (1979); 1 on the diagonal.
 
@@ -179,7 +196,7 @@ def joint_p_values(
         >>> bool(first[0, 1] == second[0, 1] == 2 * alone[0, 1])
         True
     """
-    kinds = intervals or [SKEW_CORRECTED] * len(games)
+    kinds = intervals or [DEFAULT] * len(games)
     p = [_paired_tests(values, interval) for values, interval in zip(games, kinds, strict=True)]
     corrected = iter(_holm(np.concatenate(p)))
     matrices = [np.ones((len(values), len(values))) for values in games]
@@ -210,24 +227,27 @@ def _holm(p: np.ndarray) -> np.ndarray:
     return corrected
 
 
-def growth(rounds: Int[ArrayLike, "G"], values: Float[ArrayLike, "R G"], level: float = 0.95) -> Growth:
+def growth(
+    rounds: Int[ArrayLike, "G"], values: Float[ArrayLike, "R G"], level: float = 0.95, name: str = "the learner"
+) -> Growth:
     """Return the log-log slope of the mean over runs, by least squares of log mean(values) against log(rounds).
 
     The standard error of the slope is that of the mean over runs of sum_g c_g values[r, g] / mean_g, the linearisation
     of the slope with the least-squares weights c_g. This error assumes that runs are independent, but not that rounds
-    are. The interval is Student's, for many runs and means well above their errors. The slope is NaN if fewer than two
-    runs are left, or if a mean is not above 0.
+    are. The interval is `SkewCorrected`, for many runs and means well above their errors. The slope is NaN if fewer
+    than two runs are left, or if a mean is not above 0.
 
     Args:
         rounds: at least two rounds, above 0.
         values: values of every run at these rounds; runs with a NaN are left out.
         level: confidence level of the interval.
+        name: name of the learner, for the warning of skewed runs.
 
     Example:
         >>> import numpy as np
         >>> from jaxonline.results.statistics import growth
         >>> rounds = np.array([10, 100, 1000])
-        >>> found = growth(rounds, np.array([[2.0], [4.0], [3.0]]) * rounds**0.5)
+        >>> found = growth(rounds, np.arange(1.0, 7.0)[:, None] * rounds**0.5)
         >>> round(found.exponent, 9), round(found.high - found.low, 9)  # all runs grow alike
         (0.5, 0.0)
     """
@@ -244,9 +264,9 @@ def growth(rounds: Int[ArrayLike, "G"], values: Float[ArrayLike, "R G"], level: 
     weights, mean = x / (x @ x), values.mean(axis=0)
     exponent = float(weights @ np.log(mean))
     linear = np.concatenate([(runs / mean) @ weights for runs in chunk_runs(values)])
-    error = float(np.std(linear, ddof=1) / np.sqrt(len(values)))
-    half = float(special.stdtrit(len(values) - 1, 0.5 + level / 2)) * error
-    return Growth(exponent, exponent - half, exponent + half)
+    warn_of_skewness(linear[None], [name], "growth exponent")
+    estimate = mean_over_runs(linear[None], level)  # the mean is 0
+    return Growth(exponent, exponent + float(estimate.low[0]), exponent + float(estimate.high[0]))
 
 
 def drop_nan_runs(runs: Float[np.ndarray, "R G"]) -> Float[np.ndarray, "K G"]:
@@ -301,9 +321,10 @@ def quantile_over_runs(values: Float[np.ndarray, "L R *rest"], probability: floa
 
 N_RESAMPLES = 2000
 MAX_WEIGHTS = 2**22  # drawn at a time
+ROUNDING_ERROR = 1e-10  # of the variance of a resample, relative to its mean square
 MAX_CACHED_RUNS = 500
+MAX_OVERHANG = 1.0  # of a band beyond the runs, in units of their range
 LEAST_SYMMETRIC_RUNS, SYMMETRIC = 100, 0.15  # runs, and skewness / sqrt(runs), of nearly normal means
-MAX_BAND_SKEWNESS_RATIO = 0.5  # skewness / sqrt(runs)
 
 
 def simultaneous(values: Float[np.ndarray, "L R G"], level: float = 0.95) -> Estimate:
@@ -312,7 +333,8 @@ def simultaneous(values: Float[np.ndarray, "L R G"], level: float = 0.95) -> Est
     The ends of a band are the same numbers of standard errors from the mean in all rounds: quantiles of the largest
     deviations on both sides (max-t). They come from resamples of the runs (bootstrap-t), so that bands of skewed runs
     are longer on one side, or for at least 100 nearly symmetric runs from the correlations between rounds. The level is
-    asymptotic, as that of Student's t is in one round. Runs with a NaN are left out.
+    asymptotic, as that of Student's t is in one round. Runs with a NaN are left out. No band exceeds the range of the
+    runs by more than this range.
 
     Example:
         >>> import numpy as np
@@ -327,12 +349,16 @@ def simultaneous(values: Float[np.ndarray, "L R G"], level: float = 0.95) -> Est
 
 def make_bands(estimate: Estimate, curves: Iterable[Float[np.ndarray, "R G"]], level: float) -> Estimate:
     """Return means [L, G] with the bands of `simultaneous`; `curves` yields the runs of one learner after the other."""
-    deviations = [_largest_deviations(drop_nan_runs(runs), level) for runs in curves]
-    low, high = np.reshape(deviations, (len(deviations), 2)).T
-    return estimate._replace(
-        low=estimate.mean - high[:, None] * estimate.standard_error,
-        high=estimate.mean - low[:, None] * estimate.standard_error,
-    )
+    bands = []
+    for mean, error, runs in zip(estimate.mean, estimate.standard_error, map(drop_nan_runs, curves), strict=True):
+        low, high = _largest_deviations(runs, level)
+        least, most = runs.min(axis=0, initial=np.inf), runs.max(axis=0, initial=-np.inf)
+        furthest = MAX_OVERHANG * np.where(most > least, most - least, 0.0)
+        bands.append(
+            (np.maximum(mean - high * error, least - furthest), np.minimum(mean - low * error, most + furthest))
+        )
+    low, high = np.swapaxes(bands, 0, 1)
+    return estimate._replace(low=low, high=high)
 
 
 def warn_of_skewed_curves(curves: Iterable[Float[np.ndarray, "R G"]], learners: Sequence[str], quantity: str) -> None:
@@ -344,8 +370,8 @@ def warn_of_skewed_curves(curves: Iterable[Float[np.ndarray, "R G"]], learners: 
     for name, runs in zip(learners, curves, strict=True):
         complete = drop_nan_runs(runs)
         ratio = float(skewness_ratios(complete).max(initial=0.0))
-        if ratio > max(MAX_BAND_SKEWNESS_RATIO, 7.4 / max(1, len(complete))):
-            skewed[name] = math.ceil(len(complete) * (ratio / MAX_SKEWNESS_RATIO) ** 2)
+        if is_skewed(ratio, len(complete), "band"):
+            skewed[name] = math.ceil(len(complete) * (ratio / LARGEST_RATIOS["mean"]) ** 2)
     if skewed:
         names = to_one_line(", ".join(skewed))
         warnings.warn(
@@ -368,11 +394,10 @@ def _largest_deviations(runs: Float[np.ndarray, "R G"], level: float) -> tuple[f
 
 
 def _of_skewed_runs(runs: np.ndarray, level: float) -> tuple[float, float]:
-    """Return the quantiles by bootstrap-t; rounds that do not vary in a resample count as 0."""
+    """Return the quantiles by bootstrap-t."""
     if len(runs) < 2:
         return np.nan, np.nan
     ratios, tail = _ratios(runs), (1.0 - level) / 2
-    ratios = np.where(np.isfinite(ratios), ratios, 0.0)
     low = np.quantile(ratios.min(axis=1, initial=np.inf), tail, method="inverted_cdf")
     high = np.quantile(ratios.max(axis=1, initial=-np.inf), 1.0 - tail, method="inverted_cdf")
     return float(low), float(high)
@@ -397,15 +422,15 @@ def _of_symmetric_runs(runs: np.ndarray, level: float) -> tuple[float, float]:
 
 
 def _ratios(runs: Float[np.ndarray, "R G"]) -> Float[np.ndarray, "B G"]:
-    """Return (mean - expectation) / standard error of B resamples of at least two runs."""
+    """Return (mean - expectation) / standard error of B resamples of at least two runs; 0 without variation."""
     n = len(runs)
     runs = runs - runs.mean(axis=0)
     ratios = []
     for weights in _weights(n) if n <= MAX_CACHED_RUNS else _draw_weights(n):
         mean, square = weights @ runs / n, weights @ runs**2 / n
-        error = np.sqrt(np.maximum(square - mean**2, 0.0) / (n - 1))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratios.append(np.where(mean == 0, 0.0, mean / error))
+        variance = square - mean**2
+        varies = variance > ROUNDING_ERROR * square  # otherwise all runs of the resample are equal
+        ratios.append(np.where(varies, mean / np.sqrt(np.where(varies, variance, 1.0) / (n - 1)), 0.0))
     return np.concatenate(ratios)
 
 

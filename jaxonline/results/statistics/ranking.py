@@ -2,22 +2,18 @@
 
 import itertools
 import math
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from jaxonline.parameters.errors import SkewedRunsWarning, to_one_line
+from jaxonline.parameters.errors import to_one_line
 from jaxonline.results.statistics.intervals import Anytime, ConfidenceInterval, skewness
-from jaxonline.results.statistics.means import mean_over_runs
+from jaxonline.results.statistics.means import LARGEST_RATIOS, mean_over_runs
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Numbers of a ranking: letters of learners that do not differ, and events that the runs may have missed.
-
-
-MIN_RATIO = 6.0
 
 
 class MissingEvents(NamedTuple):
@@ -30,22 +26,15 @@ class MissingEvents(NamedTuple):
     Attributes:
         probability: 3 / n for n runs, at most 1.
         cost: the cost that reverses the closest decision, in units of the compared quantity; NaN without a decision.
-        pair: the learners of the closest decision, the better one first, or ().
-        ratio: the ratio of this cost and the root mean square difference of the pair. The closest decision has the
-            smallest ratio; infinite without a decision. Below 6, a `SkewedRunsWarning` says so.
+        pair: the learners of the closest decision, the better one first, or (). It has the smallest ratio of this cost
+            to the root mean square difference of the pair.
         place: the game or the part of a study where this decision was made, or "".
     """
 
     probability: float
     cost: float = np.nan
     pair: tuple[str, ...] = ()
-    ratio: float = np.inf
     place: str = ""
-
-    @property
-    def is_fragile(self) -> bool:
-        """Whether an event that costs less than 6 times the typical difference reverses a decision."""
-        return self.ratio < MIN_RATIO
 
     @property
     def sentence(self) -> str:
@@ -58,16 +47,6 @@ class MissingEvents(NamedTuple):
             words += f"; one that costs more than {cost} would change the order of {' and '.join(self.pair)}"
             words += f" in {self.place}" if self.place else ""
         return to_one_line(f"{words}.")
-
-    def warn(self, quantity: str) -> None:
-        """Warn if the closest decisions rest on too few runs."""
-        if self.is_fragile:
-            warnings.warn(
-                f"few runs decide the ranking by {quantity}. {self.sentence} This cost is {self.ratio:.1f} times the "
-                f"typical difference of two learners, and should be above {MIN_RATIO:g} times; simulate more runs, or "
-                "use interval=jo.intervals.Betting(low, high) where the limits of a round are known",
-                SkewedRunsWarning, stacklevel=4,
-            )  # fmt: skip
 
 
 def missing_events(
@@ -90,17 +69,16 @@ def missing_events(
     mean = np.nansum(differences, axis=1) / n_runs
     typical = np.sqrt(np.nansum(differences**2, axis=1) / n_runs)
     costs = np.abs(mean) * n_runs / 3
-    ratios = costs / typical
-    closest = int(np.argmin(ratios))
+    closest = int(np.argmin(costs / typical))
     first, second = (learners[int(side[at[closest]])] for side in pairs)
     pair = (first, second) if mean[closest] < 0 else (second, first)
     probability = min(3 / n_runs[closest], 1.0)
-    return MissingEvents(float(probability), float(costs[closest]), pair, float(ratios[closest]))
+    return MissingEvents(float(probability), float(costs[closest]), pair)
 
 
 def closest_decision(events: Mapping[str, MissingEvents]) -> MissingEvents:
-    """Return the events with the smallest ratio among those of several places, with their place."""
-    place, closest = min(events.items(), key=lambda item: (item[1].ratio, -item[1].probability))
+    """Return the most probable events among those of several places, with their place; decisions come first."""
+    place, closest = min(events.items(), key=lambda item: (not item[1].pair, -item[1].probability))
     return closest._replace(place=place if closest.pair else "")
 
 
@@ -146,8 +124,6 @@ def _letter(n: int) -> str:
 
 UNDECIDED, BETTER, WORSE, SIMILAR = range(4)
 DECISIONS = ("undecided", "better", "worse", "no difference that matters")  # in the same order
-# An asymptotic interval decides nothing as long as skewness / sqrt(runs) is larger: docs/intervals.md has error rates.
-MAX_SKEWNESS_RATIO = 0.1
 
 
 class Decision(NamedTuple):
@@ -211,7 +187,7 @@ def look(
 ) -> PairStates:
     """Return the states after a look at the differences in the first R runs; decided pairs stay as they are.
 
-    `rule` has the attributes `margin`, `level` and `least_runs` of `jo.UntilDecided`. `between` is the kind of interval
+    `rule` has the attributes `margin`, `level`, `rarest_event` of `jo.UntilDecided`. `between` is the kind of interval
     of the differences, and `together` is the number of pairs whose decisions must all be correct with probability
     `rule.level`. `is_deterministic` says whether all runs of the game are equal.
 
@@ -227,9 +203,9 @@ def look(
     at = np.flatnonzero(states.undecided)
     differences = differences[at]
     estimate = mean_over_runs(differences, rule.level, together, between)
-    low, high, can_decide = estimate.low, estimate.high, estimate.n_runs >= rule.least_runs
+    low, high, can_decide = estimate.low, estimate.high, estimate.n_runs >= math.ceil(3.0 / rule.rarest_event)
     if isinstance(between, Anytime):
-        can_decide &= _has_normal_mean(differences, is_deterministic)
+        can_decide &= has_normal_mean(differences, is_deterministic)
     with np.errstate(invalid="ignore"):
         found = np.select(
             [(low >= -rule.margin) & (high <= rule.margin), high < 0, low > 0], [SIMILAR, BETTER, WORSE], UNDECIDED
@@ -240,14 +216,13 @@ def look(
     return PairStates(decision, runs, estimates)
 
 
-def _has_normal_mean(differences: np.ndarray, is_deterministic: Callable[[], bool]) -> np.ndarray:
-    """Return which pairs [P] have nearly normal means: the runs vary, and are not too skewed."""
-    low, high = np.nanmin(differences, axis=1, initial=np.inf), np.nanmax(differences, axis=1, initial=-np.inf)
-    varies = high > low
+def has_normal_mean(values: Float[np.ndarray, "P R"], is_deterministic: Callable[[], bool]) -> Bool[np.ndarray, "P"]:
+    """Return which means are nearly normal, as asymptotic intervals need: the runs vary, and are not too skewed."""
+    varies = np.nanmax(values, axis=1, initial=-np.inf) > np.nanmin(values, axis=1, initial=np.inf)
     if not varies.all() and is_deterministic():
         varies[:] = True
-    n_runs = np.maximum((~np.isnan(differences)).sum(axis=1), 1)
-    return varies & (np.abs(skewness(differences)) <= MAX_SKEWNESS_RATIO * np.sqrt(n_runs))
+    n_runs = np.maximum((~np.isnan(values)).sum(axis=1), 1)
+    return varies & (np.abs(skewness(values)) <= LARGEST_RATIOS["stopping rule"] * np.sqrt(n_runs))
 
 
 def encode_pairs(learners: Sequence[str], states: PairStates) -> list[list[Any]]:
