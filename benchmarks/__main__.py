@@ -29,7 +29,7 @@ MODULES = (
     "full_information", "live",
 )  # fmt: skip
 TESTS = (  # that use devices
-    "threefry", "normal", "permutation", "vectorised", "ragged", "accelerators", "simulate", "contracts",
+    "threefry", "exact", "distributions", "vectorised", "ragged", "accelerators", "simulate", "contracts",
     "gradient_learner", "noisy_kernel", "vaw", "golden",
 )  # fmt: skip
 MANY, WIDTHS = (10_000, 100_000, 1_000_000), (16_384, 65_536, 262_144)  # on an accelerator

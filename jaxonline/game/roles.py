@@ -267,13 +267,12 @@ class HindsightComparator(Protocol):
 
 @runtime_checkable
 class Measure(Protocol):
-    """A quantity that is counted during a run and recorded (`simulation.measures`). A measure must be a struct.
+    """A quantity that is counted during a run and recorded (`simulation.measures`). A measure must be a struct."""
 
-    Attributes:
-        name: the name of the measure in the result.
-    """
-
-    name: Any  # a string, as a field, a property or a class attribute
+    @property
+    def name(self) -> str:
+        """The name of the measure in the result: a field, a property or a class attribute."""
+        ...
 
     def init(self, record: Any, /) -> PyTree:
         """Return the carry before round 1; `record` has the shapes and dtypes of a `Round`."""

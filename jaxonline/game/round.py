@@ -51,7 +51,7 @@ class WithFeedback:
     """
 
     learner: Annotated[Any, Component("learner")]
-    feedback: Annotated[Any, Component("feedback")]
+    feedback: Annotated[Feedback, Component("feedback")]
 
     def __post_init__(self) -> None:
         if not dataclasses.is_dataclass(self.learner):  # such as a sweep
@@ -88,8 +88,8 @@ class Game:
         [1.8, 1.8]
     """
 
-    environment: Annotated[Any, Component("environment")]
-    feedback: Annotated[Any, Component("feedback")]
+    environment: Annotated[Environment, Component("environment")]
+    feedback: Annotated[Feedback, Component("feedback")]
     loss: Annotated[Any, Component("loss")] = Squared()
     pseudo: bool = static(default=False)
 

@@ -2,7 +2,7 @@
 
 import abc
 from collections.abc import Callable, Iterable
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -31,7 +31,7 @@ from jaxonline.results.quantities import LOSS_OF_REWARD, ROUNDS_PLAYED
 class CumulativeLoss:
     """Cumulative loss, as a compensated sum."""
 
-    name: ClassVar[str] = "cumulative_loss"
+    name = "cumulative_loss"
 
     def init(self, record: Round) -> Compensated:
         """Return the sum before round 1, which is 0 in the dtype of the loss."""
@@ -51,7 +51,7 @@ class CumulativeLoss:
 class Queries:
     """Number of queries charged by the oracles."""
 
-    name: ClassVar[str] = "queries"
+    name = "queries"
 
     def init(self, record: Round) -> Int[Array, ""]:
         """Return 0."""
@@ -81,7 +81,7 @@ class RoundsPlayed:
         [[[6.0, 6.0]]]
     """
 
-    name: ClassVar[str] = ROUNDS_PLAYED
+    name = ROUNDS_PLAYED
 
     def init(self, record: Round) -> Int[Array, ""]:
         """Return 0."""
@@ -113,7 +113,7 @@ class Mistakes:
     """
 
     loss: Annotated[Callable[..., Any], Takes("(y_hat, y) (jaxonline.losses)"), Component("loss")] = ZeroOne()
-    name: ClassVar[str] = "mistakes"
+    name = "mistakes"
 
     def init(self, record: Round) -> Int[Array, ""]:
         """Return 0."""
@@ -141,7 +141,7 @@ class Pulls:
         ((1, 2, 1, 2), [[[50.0], [50.0]]])
     """
 
-    name: ClassVar[str] = "pulls"
+    name = "pulls"
 
     def init(self, record: Round) -> Int[Array, "K"]:
         """Return zeros; TypeError unless moves are arms, and outcomes are vectors or matrices with an entry per arm."""
@@ -176,7 +176,7 @@ class Switches:
         [[[1.0]]]
     """
 
-    name: ClassVar[str] = "switches"
+    name = "switches"
 
     def init(self, record: Round) -> tuple[PyTree, Int[Array, ""]]:
         """Return the initial state: a placeholder for the previous move, and 0 switches."""
@@ -213,7 +213,7 @@ class Unanswered:
         [[[1.0, 3.0]]]
     """
 
-    name: ClassVar[str] = "unanswered"
+    name = "unanswered"
 
     def init(self, record: Round) -> Int[Array, ""]:
         """Zero."""
@@ -399,7 +399,7 @@ class CoverageError:
     """
 
     alpha: Annotated[Number, Interval(gt=0, lt=1)]
-    name: ClassVar[str] = "coverage_error"
+    name = "coverage_error"
 
     def init(self, record: Round) -> tuple[Int[Array, ""], Int[Array, ""]]:
         """Return the numbers of misses and of rounds, 0."""
@@ -463,7 +463,7 @@ class SimpleRegret(_LastRecommendation):
         [[[0.0]]]
     """
 
-    name: ClassVar[str] = "simple_regret"
+    name = "simple_regret"
 
     def of_excess(self, excess: Float[Array, ""]) -> Array:
         """Return the excess mean loss itself."""
@@ -487,7 +487,7 @@ class WrongRecommendation(_LastRecommendation):
         [[[0.0]]]
     """
 
-    name: ClassVar[str] = "wrong_recommendation"
+    name = "wrong_recommendation"
 
     def of_excess(self, excess: Float[Array, ""]) -> Array:
         """Return whether the excess mean loss is above 0."""
@@ -509,7 +509,7 @@ class StoppingRound:
         [[[inf, 20.0]]]
     """
 
-    name: ClassVar[str] = "stopping_round"
+    name = "stopping_round"
 
     def init(self, record: Round) -> Float[Array, ""]:
         """Return infinity, the value of a run that has not stopped.

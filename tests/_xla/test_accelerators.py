@@ -1,7 +1,6 @@
 """Programs for accelerators, checked without one."""
 
 import itertools
-from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -68,7 +67,7 @@ def test_gpu_programs_of_rounds_have_exact_float32_products(name):
 class Lengths:
     """A measure that multiplies, as a user's might: the sum of the squared lengths of the instances."""
 
-    name: ClassVar[str] = "lengths"
+    name = "lengths"
 
     def init(self, record):
         return jnp.float32(0)

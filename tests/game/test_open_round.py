@@ -47,7 +47,7 @@ def study(game: jo.Game, learner, **options) -> jo.Result:
 class Longest:
     """The longest row of rounds with a loss."""
 
-    name: ClassVar[str] = "longest row"
+    name = "longest row"
 
     def init(self, record):
         return jnp.int32(0), jnp.int32(0)

@@ -281,10 +281,10 @@ class GradientLearner(EstimatorLearner):
 # AdaGrad with a step for each coordinate: Duchi, Hazan and Singer (2011).
 
 
-def divide_by_root(g: Array, squares: Array, w: Any = None) -> tuple[Array, Array]:
+def divide_by_root(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
     """Unlike `optax.scale_by_rss`, round alike in all programs: the squares are not fused into the sum."""
-    squares = squares + compute_once(jnp.square, g)
-    return -g / jnp.sqrt(jnp.where(squares > 0.0, squares, 1.0)), squares
+    squares = state + compute_once(jnp.square, updates)
+    return -updates / jnp.sqrt(jnp.where(squares > 0.0, squares, 1.0)), squares
 
 
 @cites("duchi2011adaptive")
@@ -310,7 +310,7 @@ def AdaGrad(estimator: AnyEstimator, step_size: StepSize, radius: Positive) -> G
         >>> jo.play(game, learner, jax.random.key(0), n_rounds=2)[1].y_hat.tolist()  # g = -2, the first step is 0.5
         [0.0, 0.5]
     """
-    optimizer = optax.GradientTransformation(jnp.zeros_like, divide_by_root)
+    optimizer = optax.GradientTransformation(jnp.zeros_like, divide_by_root)  # type: ignore[arg-type]
     return GradientLearner(estimator, step_size, radius, optimizer=optimizer, projection=project_on_box)
 
 

@@ -1,7 +1,7 @@
 """A study with a learner and a measure of the user's own, which a type checker accepts in its strict mode."""
 
 import sys
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -41,7 +41,7 @@ class NLMS(jo.Learner):
 
 @jo.struct
 class LargestLoss:
-    name: ClassVar[str] = "largest_loss"
+    name = "largest_loss"
 
     def init(self, record: jo.game.Round) -> jax.Array:
         return jax.lax.full((), 0.0, record.loss.dtype)

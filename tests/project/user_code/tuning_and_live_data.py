@@ -32,14 +32,14 @@ def learn_live(folder: Path) -> None:
     regressor = jo.OnlineRegressor(jo.learners.VAW(1.0), passes=2).fit(X, y)
     regressor.partial_fit(X[:5].tolist(), y[:5].tolist())
     predictions = regressor.predict(X[:10])
-    print(predictions.mean(), regressor.score(X, y), regressor.set_params(learner__regularizer=2.0).passes)
+    print(predictions.mean(), regressor.set_params(learner__regularizer=2.0).passes)
     classifier = jo.OnlineClassifier(random_state=0)
     for first in range(0, 100, 10):
         rows = slice(first, first + 10)
         classifier.partial_fit(X[rows], np.sign(y[rows]), classes=[-1.0, 1.0])
     labels = classifier.predict(X[:10])
     scores = classifier.decision_function(X[:10])
-    print(labels.tolist(), scores.shape, classifier.score(X, np.sign(y)), classifier.lives_[0].round)
+    print(labels.tolist(), scores.shape, classifier.lives_[0].round)
     live = jo.Live(jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.25), jo.FullInformation(), key=1)
     for x, target in zip(X[:5], y[:5], strict=True):
         prediction = live.predict(x)

@@ -17,11 +17,10 @@ jo.simulate(game, learner, n_runs=2)  # reportCallIssue
 jo.simulate(game, learner, n_runs=2, n_rounds=6, spacing="square")  # reportArgumentType
 jo.simulate(game, learner, n_runs=2, n_rounds=6, comparator=1.0)  # reportArgumentType
 jo.simulate(game, learner, n_runs=2, n_rounds=6, measures=["mistakes"])  # reportArgumentType
-jo.simulate(game, learner, n_runs=2, n_rounds=6, cluster=1.5)  # reportArgumentType
 jo.simulate(game, learner, n_runs=2, n_rounds=6, stop=0.1)  # reportArgumentType
 jo.tune(game, 3, grid, n_runs=2, n_rounds=6)  # reportArgumentType
 jo.tune(game, learner, {"step_size.value": 0.1}, n_runs=2, n_rounds=6)  # reportArgumentType
-jo.tune(game, learner, grid, n_runs=2, n_rounds=6, sampler="random")  # reportArgumentType
+jo.tune(game, learner, grid, n_runs=2, n_rounds=6, sampler="random")  # reportCallIssue
 entrant: jo.WithFeedback = jo.tune(game, learner, grid, n_runs=2, n_rounds=6).learner  # reportAssignmentType
 jo.benchmark({"a": game}, {"b": 3}, n_runs=2, n_rounds=6)  # reportArgumentType
 jo.benchmark({"a": game}, {"b": learner}, n_runs=2, n_rounds=6, spacing="square")  # reportArgumentType
@@ -35,7 +34,6 @@ jo.verify.unbiased(lambda key: 1.0, 1.0, method="guess")  # reportArgumentType
 jo.verify.queries(lambda key: 1, 1.0, samples="many")  # reportArgumentType
 jo.verify.queries(lambda key: 1, 1.0, sample=3)  # reportCallIssue
 jo.load_result(3)  # reportArgumentType
-jo.load_study_file("study.toml", run=3)  # reportCallIssue
 jo.static(3, repr=False)  # reportCallIssue
 result.mean(level="high")  # reportArgumentType
 result.select("a", runs="first")  # reportArgumentType
