@@ -23,7 +23,7 @@ USUAL = {  # ranges of the parameters with these names
         exponent feature_moment gradient_bound half_width initial lipschitz loss_bound margin norm prior_std radius
         ratio regularizer scale score_bound second_moment sigma size skew std step_size threshold tolerance value
         variance x_bound x_norm y_bound""",
-    "at least 2": "least_runs n_experts n_weights",
+    "at least 2": "n_experts n_weights",
 }
 OTHERS = {  # other ranges, and ranges that a declaration gives as numbers
     "": """

@@ -16,7 +16,7 @@ import pytest
 import stores
 
 import jaxonline as jo
-from jaxonline.parameters.errors import SkewedRunsWarning, UnfinishedStudyWarning
+from jaxonline.parameters.errors import UnfinishedStudyWarning
 from jaxonline.simulation import cluster
 
 SIZES = {"n_runs": 20, "n_rounds": 40, "block_size": 4}
@@ -69,8 +69,7 @@ def test_cluster_writes_the_same_store(here, alone, tmp_path):
 def test_precision_works_on_a_cluster(here, tmp_path):
     precision = jo.Precision(0.5, relative=True)
     ways = {"alone": {}, "cluster": {"cluster": here}}
-    with pytest.warns(SkewedRunsWarning):
-        found = [study(tmp_path / name, stop=precision, n_runs=64, **way) for name, way in ways.items()]
+    found = [study(tmp_path / name, stop=precision, n_runs=64, **way) for name, way in ways.items()]
     np.testing.assert_array_equal(found[0].regret[:, :8], found[1].regret[:, :8])
 
 

@@ -14,7 +14,7 @@ from small_study import assert_same_bits, study
 from stopping import SWEEP, Stop, stop_after
 
 import jaxonline as jo
-from jaxonline.parameters.errors import SkewedRunsWarning, UnfinishedStudyWarning
+from jaxonline.parameters.errors import UnfinishedStudyWarning
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.store.checkpoints import open_document
 
@@ -83,9 +83,8 @@ def test_load_raises_without_finished_runs(tmp_path):
 
 def test_loaded_result_keeps_the_interval_of_its_precision(tmp_path):
     """The interval of a study that was played until it was precise holds for all numbers of runs."""
-    wanted = jo.Precision(0.5, relative=True, quantity="cumulative_loss", least_runs=4)
-    with pytest.warns(SkewedRunsWarning):
-        found = study(n_runs=1000, stop=wanted, checkpoint=tmp_path)
+    wanted = jo.Precision(0.5, relative=True, quantity="cumulative_loss", rarest_event=0.75)
+    found = study(n_runs=1000, stop=wanted, checkpoint=tmp_path)
     with warnings.catch_warnings(action="error"):
         loaded = jo.load_result(tmp_path)
     assert loaded.meta["precision"] == found.meta["precision"]
@@ -154,7 +153,7 @@ def test_command_with_more_runs_resumes_or_raises(tmp_path):
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::jaxonline.parameters.errors.SkewedRunsWarning")
 def test_precision_in_a_study_file_decides_the_runs(tmp_path):
-    table = ARMS | {"precision": {"half_width": 0.3, "relative": True, "most_runs": 4000, "least_runs": 64}}
+    table = ARMS | {"precision": {"half_width": 0.3, "relative": True, "most_runs": 4000, "rarest_event": 0.046875}}
     del table["runs"]
     done = call("run", write(tmp_path / "arms.toml", table), "--out", tmp_path / "out")
     assert done.exit_code == 0, done.output

@@ -22,7 +22,7 @@ BANDITS = {
     "bounds": {"UCB1": {"type": "ucb1", "gaps": [0.0, 0.3, 0.6]}},
 }  # fmt: skip
 COPIES = {
-    "rounds": 30, "precision": {"half_width": 0.1, "relative": True, "most_runs": 64, "least_runs": 8},
+    "rounds": 30, "precision": {"half_width": 0.1, "relative": True, "most_runs": 64, "rarest_event": 0.375},
     "comparator": {"type": "L2Ball", "radius": 1.5}, "tune": {"best_of": [0.1, 0.3]},
     "game": {
         "environment": {"type": "LinearModel", "weights": [0.6, -0.3], "noise_std": 0.1},

@@ -32,7 +32,7 @@ def interval(runs: np.ndarray, level: float) -> tuple[float, float]:
     """Return the ends of the interval: the means that Student's and Hall's test do not reject, and rare events."""
     n, error, quantile = len(runs), stats.sem(runs), stats.t.ppf((1 + level) / 2, len(runs) - 1)
     if 0.5 ** (n - 1) > 1 - level:
-        return -np.inf, np.inf
+        return np.nan, np.nan
     skew = stats.skew(runs)
     upper, lower = (
         optimize.brentq(lambda t, end=end: hall(t, skew, n) - end, -1e3, 1e3, xtol=1e-12)

@@ -90,7 +90,7 @@ def test_rounds_after_a_stop_earn_no_reward():
 
 
 def decided(game, quantity):
-    until = jo.UntilDecided(margin=1.0, quantity=quantity, least_runs=16)
+    until = jo.UntilDecided(margin=1.0, quantity=quantity, rarest_event=0.1875)
     options = {**OPTIONS, "n_runs": 64, "measures": ()}
     with warnings.catch_warnings(action="ignore"):
         return jo.simulate(game, LEARNERS, comparator=jo.BestArm(), stop=until, **options)

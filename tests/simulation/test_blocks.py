@@ -123,7 +123,7 @@ def test_large_totals_are_recorded_one_at_a_time():
 def test_idle_cores_play_ahead_and_do_not_change_when_a_study_is_decided(monkeypatch, calls):
     learners = {"greedy": jo.learners.EpsilonGreedy(0.1), "random": jo.learners.EpsilonGreedy(1.0)}
     interval = jo.intervals.Betting(0.0, 1.0)
-    until = jo.UntilDecided(margin=0.1, quantity="cumulative_loss", least_runs=16, interval=interval)
+    until = jo.UntilDecided(margin=0.1, quantity="cumulative_loss", rarest_event=0.1875, interval=interval)
     options = {"mesh": default_mesh(jax.devices()[:1]), "block_size": 16, "n_runs": 4096, "stop": until, **OPTIONS}
     results, numbers = [], []
     for cores in (1, 3):

@@ -1,12 +1,11 @@
 """When a study with `Precision` stops, which interval it uses, and what it says about rare events."""
 
-import warnings
-
 import numpy as np
 import pytest
+from scipy import stats
 
 import jaxonline as jo
-from jaxonline.parameters.errors import PrecisionWarning, SkewedRunsWarning
+from jaxonline.parameters.errors import PrecisionWarning
 from jaxonline.simulation.options import is_deterministic
 from jaxonline.simulation.stopping_rules import until_precise
 from jaxonline.simulation.sweeps import as_team
@@ -31,14 +30,32 @@ def stop(precision: jo.Precision, runs: np.ndarray, interval=ANYTIME, **options)
 
 def test_a_sample_without_variance_does_not_stop_a_study():
     """Losses are 0 in the first 150 runs. A rule that stops at a half-width of 0 stops after 100 runs."""
-    runs = np.r_[np.zeros(150), np.ones(50)]
-    with pytest.warns(SkewedRunsWarning, match=r"the 200 runs cannot show .* below 0\.015 per run"):
-        found = stop(jo.Precision(0.5, quantity=Q), runs)
+    found = stop(jo.Precision(0.5, quantity=Q), np.r_[np.zeros(150), np.ones(50)])
     assert len(found.runs) == 200
     assert found.meta["precision"]["unseen_probability"] == pytest.approx(3 / 200, rel=0.01)
     with pytest.warns(PrecisionWarning, match="runs of a learner do not vary"):
         found = stop(jo.Precision(0.5, quantity=Q), np.zeros(150))
     assert not found.meta["precision"]["reached"]
+
+
+def test_skewed_runs_do_not_stop_a_study():
+    """One run in 25 costs 9: the interval is narrow after 100 runs, and skewness / sqrt(runs) is at most 0.1 much
+    later. Without a rarer event, the same study stops at once."""
+    runs = np.where(np.arange(4000) % 25 == 0, 9.0, np.arange(4000) % 2)
+    found = stop(jo.Precision(0.5, quantity=Q), runs)
+    ratio = abs(stats.skew(runs[: len(found.runs)])) / len(found.runs) ** 0.5
+    assert ratio <= 0.1 < abs(stats.skew(runs[:100])) / 10
+    assert len(found.runs) > 1000
+    assert len(stop(jo.Precision(0.5, quantity=Q), runs % 2).runs) == 100
+    with pytest.warns(PrecisionWarning, match="too skewed"):
+        assert not stop(jo.Precision(0.5, quantity=Q), runs[:300]).meta["precision"]["reached"]
+
+
+def test_the_first_look_follows_from_the_rarest_event():
+    for rarest, n in ((0.03, 100), (0.01, 300)):
+        found = stop(jo.Precision(0.5, quantity=Q, rarest_event=rarest), np.arange(400) % 2)
+        assert len(found.runs) == n
+        assert (1 - rarest) ** n < 0.05
 
 
 def test_a_deterministic_game_stops_at_once_and_warns_of_nothing():
@@ -53,10 +70,9 @@ def test_the_betting_interval_covers_a_rare_loss_where_the_anytime_interval_does
     rng, missed = np.random.default_rng(0), dict.fromkeys((BETTING, ANYTIME), 0)
     for _ in range(10):
         runs = 0.01 * rng.random(400) + 0.99 * (rng.random(400) < 0.005)
-        with warnings.catch_warnings(action="ignore", category=SkewedRunsWarning):
-            for interval in missed:
-                estimate = stop(jo.Precision(0.05, quantity=Q), runs, interval).mean(Q)
-                missed[interval] += not estimate.low[0, -1] <= 0.00995 <= estimate.high[0, -1]
+        for interval in missed:
+            estimate = stop(jo.Precision(0.05, quantity=Q), runs, interval).mean(Q)
+            missed[interval] += not estimate.low[0, -1] <= 0.00995 <= estimate.high[0, -1]
     assert missed[BETTING] <= 3
     assert missed[ANYTIME] >= 2
 

@@ -9,7 +9,7 @@ from jaxonline.parameters.errors import PrecisionWarning, UnfinishedStudyWarning
 
 Q = "cumulative_loss"
 LEARNERS = {name: jo.learners.EpsilonGreedy(c) for name, c in (("greedy", 0.1), ("similar", 0.15), ("random", 1.0))}
-RULE = jo.UntilDecided(margin=0.1, quantity=Q, least_runs=32, interval=jo.intervals.Betting(0.0, 1.0))
+RULE = jo.UntilDecided(margin=0.1, quantity=Q, rarest_event=0.09375, interval=jo.intervals.Betting(0.0, 1.0))
 
 
 def study(learners=LEARNERS, n_runs: int = 4096, **options) -> jo.Result:
@@ -24,7 +24,7 @@ def study(learners=LEARNERS, n_runs: int = 4096, **options) -> jo.Result:
         ({"stop": jo.UntilDecided}, "stop: must be .* the class itself"),
         ({"stop": RULE, "runs": [1]}, "runs: must be None if stop decides"),
         ({"stop": RULE, "learners": LEARNERS["random"]}, "learners: must be at least two"),
-        ({"stop": RULE, "n_runs": 16}, "n_runs: must be at least least_runs=32"),
+        ({"stop": RULE, "n_runs": 16}, "n_runs: must be at least 32"),
     ],
 )
 def test_bad_arguments(options, message):
@@ -76,7 +76,7 @@ def test_an_interrupted_study_resumes_from_its_store(tmp_path):
 
 @pytest.mark.long
 def test_more_runs_continue_an_undecided_study(tmp_path):
-    strict = jo.UntilDecided(margin=0.0, quantity=Q, least_runs=32)
+    strict = jo.UntilDecided(margin=0.0, quantity=Q, rarest_event=0.09375)
     with pytest.warns(PrecisionWarning, match="1 of 3 pairs undecided after n_runs=64"):
         short = study(stop=strict, n_runs=64, checkpoint=tmp_path / "study")
     assert not short.decisions.complete

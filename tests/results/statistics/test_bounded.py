@@ -75,15 +75,6 @@ def test_the_error_rate_holds_for_all_numbers_of_runs():
     assert anytime > 100
 
 
-def test_betting_is_narrower_than_the_empirical_bernstein_interval():
-    values = np.random.default_rng(2).beta(10.0, 30.0, size=(1, 100))
-    widths = []
-    for kind in (jo.intervals.Betting(0.0, 1.0), jo.intervals.Bounded(0.0, 1.0)):
-        estimate = mean_over_runs(values, interval=kind)
-        widths.append(estimate.high - estimate.low)
-    assert widths[0] < 0.4 * widths[1]
-
-
 def test_differences_and_sums_have_their_limits():
     interval = jo.intervals.Betting(-1.0, 3.0)
     assert interval.of_difference() == jo.intervals.Betting(-4.0, 4.0)

@@ -42,10 +42,13 @@ def test_the_interval_and_its_p_value_are_those_of_the_reference(n):
     p_values = SKEW_CORRECTED.p_values(runs, estimate)
     for i, own in enumerate(runs):
         assert p_values[i] == pytest.approx(few_runs.p_value(own), rel=1e-9)
-        assert (estimate.low[i], estimate.high[i]) == pytest.approx(few_runs.interval(own, 0.999), rel=1e-9)
-    student = mean_over_runs(runs, 0.999)
-    assert (estimate.low <= student.low).all()
-    assert (estimate.high >= student.high).all()
+        assert (estimate.low[i], estimate.high[i]) == pytest.approx(
+            few_runs.interval(own, 0.999), rel=1e-9, nan_ok=True
+        )
+    student = mean_over_runs(runs, 0.999, interval=STUDENT)
+    if n > 10:  # with fewer runs, this level has no interval
+        assert (estimate.low <= student.low).all()
+        assert (estimate.high >= student.high).all()
 
 
 def test_equal_runs_decide_nothing_below_a_number_of_runs():
@@ -132,7 +135,7 @@ def test_the_issue_of_twenty_runs():
 
 def test_without_a_decision_there_is_only_a_probability():
     missing = ranked(np.random.default_rng(4).normal(size=(3, 300))).missing
-    assert (missing.probability, missing.pair, missing.is_fragile) == (0.01, (), False)
+    assert (missing.probability, missing.pair) == (0.01, ())
     assert np.isnan(missing.cost)
     assert ranked(np.ones((1, 60))).missing.probability == 0.05
     assert ranked(np.ones((2, 3))).missing.probability == 1.0
@@ -146,19 +149,30 @@ def test_runs_with_nan_are_not_counted():
     assert missing.cost == pytest.approx(10 * np.nanmean(loss[1] - loss[0]))
 
 
-def test_few_runs_that_decide_cause_a_warning():
-    """The same difference in standard errors: 20 runs cause a warning, and 100 runs cause none."""
+def test_skewed_differences_cause_a_warning_although_each_learner_is_not_skewed():
+    """Both learners share skewed noise of the other sign in 8 % of the runs, beside much common normal noise."""
     rng = np.random.default_rng(6)
-    for n, warned in ((20, True), (100, False)):
-        noise = rng.normal(size=(2, n))
-        noise -= noise.mean(axis=1, keepdims=True)
-        loss = noise + np.array([[0.0], [5.0 / n**0.5]])
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            ranking = result(loss).ranking(Q)
-        assert ranking.differ("a", "b")
-        assert [str(warning.message).startswith("few runs decide") for warning in caught] == [True] * warned
-        assert ranking.missing.is_fragile == warned
+    shared, event = 30.0 * rng.normal(size=200), 9.0 * (rng.random(200) < 0.08)
+    loss = np.stack([shared + event + 0.3 * rng.normal(size=200), shared])
+    with warnings.catch_warnings(action="error"):
+        result(loss).mean(Q)
+    with pytest.warns(SkewedRunsWarning, match="difference of the cumulative loss of . and . is skewed"):
+        result(loss).ranking(Q)
+    with pytest.warns(SkewedRunsWarning, match="difference of the cumulative loss of a and b is skewed"):
+        result(loss).paired_difference("a", "b", Q)
+
+
+def test_ranking_letters_and_differences_agree():
+    """In 100 studies of 12 to 40 skewed runs: learners differ exactly if the interval of the difference excludes 0."""
+    rng, differ = np.random.default_rng(7), 0
+    for n in rng.integers(12, 40, size=100):
+        loss = np.stack([rng.exponential(size=n), rng.exponential(size=n) + 0.7])
+        with warnings.catch_warnings(action="ignore", category=SkewedRunsWarning):
+            ranking, gap = result(loss).ranking(Q), result(loss).paired_difference("a", "b", Q)
+        excludes = bool(gap.low[-1] > 0 or gap.high[-1] < 0)
+        assert ranking.differ("a", "b") == excludes == (not set(ranking.letters[0]) & set(ranking.letters[1]))
+        differ += excludes
+    assert 20 < differ < 80
 
 
 def test_bounded_tests_hold_for_any_number_of_runs():
@@ -190,8 +204,6 @@ def test_standings_and_comparisons_name_the_closest_decision_of_all_games():
     assert standings.missing.pair == own.pair == ("b", "a")
     assert standings.missing.place == "close"
     assert standings.missing.sentence in standings.caption
-    assert "Few runs decide" in standings.caption
-    assert "Few runs decide" not in Standings({"clear": clear}).caption
     compared = {name: ComparisonResult(each, {}, {}, {}, 0.1) for name, each in standings.results.items()}
     assert compared["close"].missing == own
     assert missing_events_sentence(compared) == standings.missing.sentence

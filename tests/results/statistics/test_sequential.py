@@ -125,7 +125,7 @@ def test_a_saved_result_keeps_its_decisions(tmp_path):
         (np.full(200, -1.0), jo.intervals.Anytime(), UNDECIDED),  # no variance
         (np.full(200, -1.0), jo.intervals.Betting(0.0, 2.0), BETTER),
         (np.tile([-1.0, -0.9], 100), jo.intervals.Anytime(), BETTER),
-        (np.tile([-1.0, -0.9], 49), jo.intervals.Anytime(), UNDECIDED),  # fewer than least_runs
+        (np.tile([-1.0, -0.9], 49), jo.intervals.Anytime(), UNDECIDED),  # fewer than 3 / rarest_event
         (np.tile([0.05, -0.04], 200), jo.intervals.Anytime(), SIMILAR),
         (np.append(np.tile([-1.0, -0.9], 100), 50.0), jo.intervals.Anytime(), UNDECIDED),  # skewed
         (np.append(np.tile([1.0, 0.9], 100), [np.nan] * 9), jo.intervals.Anytime(), WORSE),
@@ -159,7 +159,7 @@ def test_looks():
     assert len(far) < 100
 
 
-@pytest.mark.parametrize("interval", [jo.intervals.Student(), jo.intervals.Bounded(0.0, 1.0)])
+@pytest.mark.parametrize("interval", [jo.intervals.Student(), jo.intervals.SkewCorrected()])
 def test_other_intervals_do_not_hold_over_all_looks(interval):
     with pytest.raises((ValueError, TypeError), match=r"interval: must be .*(Anytime|Betting)"):
         jo.UntilDecided(1.0, interval=interval)

@@ -47,7 +47,7 @@ def test_a_file_gives_the_same_game_as_python(folder):
 def test_rules_feedback_and_steps(folder):
     study = load(folder, COPIES)
     assert (study.etas, study.options["n_runs"]) == ([0.1, 0.3], 64)
-    assert study.options["stop"] == jo.Precision(0.1, relative=True, least_runs=8)
+    assert study.options["stop"] == jo.Precision(0.1, relative=True, rarest_event=0.375)
     assert isinstance(study.learners["clean"].feedback, jo.FullInformation)
     np.testing.assert_allclose(study.game.feedback.noise.covariance, [[0.1, 0], [0, 0.2]])
     fixed = load(folder, COPIES | {"tune": {"two copies": 0.5, "clean": 0.25}})
