@@ -12,13 +12,14 @@ from fresh_python import run_python
 from made_up import RUNS, made_up
 from scipy import stats
 
+import jaxonline as jo
 from jaxonline.results import Result
 
 
 @pytest.mark.parametrize("level", [0.5, 0.999])
 def test_means_and_student_intervals(level):
     result = made_up()
-    estimate = result.mean(level=level)
+    estimate = result.mean(level=level, interval=jo.intervals.Student())
     values = result.cumulative_loss - result.comparator_loss
     np.testing.assert_allclose(estimate.mean, values.mean(axis=1), rtol=1e-13)
     np.testing.assert_allclose(estimate.standard_error, stats.sem(values, axis=1), rtol=1e-12)
@@ -32,7 +33,7 @@ def test_means_and_student_intervals(level):
 def test_paired_differences():
     """The interval of scipy's paired test, which is narrower than that of independent samples."""
     result = made_up()
-    estimate = result.paired_difference("b, c", "α", level=0.9)
+    estimate = result.paired_difference("b, c", "α", level=0.9, interval=jo.intervals.Student())
     for g in range(3):
         first, second = result.regret[1, :, g], result.regret[0, :, g]
         interval = stats.ttest_rel(first, second).confidence_interval(0.9)
@@ -213,6 +214,7 @@ def test_a_full_disk_names_the_path_and_leaves_what_was_there(tmp_path):
 KILLED = """
 import os
 import numpy as np
+import jaxonline as jo
 from jaxonline.results import Result
 
 def result(name):

@@ -1,5 +1,7 @@
 """When a study with `Precision` stops, which interval it uses, and what it says about rare events."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -70,9 +72,10 @@ def test_the_betting_interval_covers_a_rare_loss_where_the_anytime_interval_does
     rng, missed = np.random.default_rng(0), dict.fromkeys((BETTING, ANYTIME), 0)
     for _ in range(10):
         runs = 0.01 * rng.random(400) + 0.99 * (rng.random(400) < 0.005)
-        for interval in missed:
-            estimate = stop(jo.Precision(0.05, quantity=Q), runs, interval).mean(Q)
-            missed[interval] += not estimate.low[0, -1] <= 0.00995 <= estimate.high[0, -1]
+        with warnings.catch_warnings(action="ignore", category=PrecisionWarning):  # too skewed, after 400 runs
+            for interval in missed:
+                estimate = stop(jo.Precision(0.05, quantity=Q), runs, interval).mean(Q)
+                missed[interval] += not estimate.low[0, -1] <= 0.00995 <= estimate.high[0, -1]
     assert missed[BETTING] <= 3
     assert missed[ANYTIME] >= 2
 

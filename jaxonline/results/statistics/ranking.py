@@ -26,14 +26,16 @@ class MissingEvents(NamedTuple):
     Attributes:
         probability: 3 / n for n runs, at most 1.
         cost: the cost that reverses the closest decision, in units of the compared quantity; NaN without a decision.
-        pair: the learners of the closest decision, the better one first, or (). It has the smallest ratio of this cost
-            to the root mean square difference of the pair.
+        pair: the learners of the closest decision, the better one first, or ().
+        ratio: the ratio of this cost and the root mean square difference of the pair, which is smallest for the closest
+            decision; infinite without a decision.
         place: the game or the part of a study where this decision was made, or "".
     """
 
     probability: float
     cost: float = np.nan
     pair: tuple[str, ...] = ()
+    ratio: float = np.inf
     place: str = ""
 
     @property
@@ -69,16 +71,17 @@ def missing_events(
     mean = np.nansum(differences, axis=1) / n_runs
     typical = np.sqrt(np.nansum(differences**2, axis=1) / n_runs)
     costs = np.abs(mean) * n_runs / 3
-    closest = int(np.argmin(costs / typical))
+    ratios = costs / typical
+    closest = int(np.argmin(ratios))
     first, second = (learners[int(side[at[closest]])] for side in pairs)
     pair = (first, second) if mean[closest] < 0 else (second, first)
     probability = min(3 / n_runs[closest], 1.0)
-    return MissingEvents(float(probability), float(costs[closest]), pair)
+    return MissingEvents(float(probability), float(costs[closest]), pair, float(ratios[closest]))
 
 
 def closest_decision(events: Mapping[str, MissingEvents]) -> MissingEvents:
-    """Return the most probable events among those of several places, with their place; decisions come first."""
-    place, closest = min(events.items(), key=lambda item: (not item[1].pair, -item[1].probability))
+    """Return the events of the closest decision of several places, with its place."""
+    place, closest = min(events.items(), key=lambda item: (item[1].ratio, -item[1].probability))
     return closest._replace(place=place if closest.pair else "")
 
 

@@ -282,7 +282,7 @@ def study_report(
             for i, name in enumerate(result.learners)
         },
     }  # fmt: skip
-    sentences = [f"{note[0].upper()}{note[1:]}." for note in notes(result.meta)]
+    sentences = [f"{note[0].upper()}{note[1:]}." for note in notes(result.meta, len(result.runs), result.interval)]
     if len(last) < len(bounds):
         unknown = ", ".join(name for name in bounds if name not in last)
         sentences.append(f"The bounds do not cover the steps of {unknown}.")

@@ -61,7 +61,10 @@ def test_each_game_is_divided_by_the_mean_of_the_reference():
     across = AcrossGames(("a", "b"), losses, reference="b")
     np.testing.assert_allclose(across.aggregates["mean"].mean, [(0.5 + 0.8) / 2, 1.0])
     np.testing.assert_allclose(across.aggregates["optimality gap"].mean, [0.0, 0.0])
-    np.testing.assert_array_equal(across.aggregates["mean"].high[1], 1.0)  # the reference itself has no error
+    assert np.isnan(across.aggregates["mean"].high).all()  # the error of the reference's mean is unknown
+    fixed = AcrossGames(("a", "b"), losses, reference={"small": 4.0, "large": 500.0})
+    np.testing.assert_array_equal(fixed.aggregates["mean"].mean, across.aggregates["mean"].mean)
+    assert fixed.aggregates["mean"].low[0] < fixed.aggregates["mean"].high[0]
     limits = AcrossGames(("a", "b"), losses, reference="b", best={"small": 1.0, "large": 300.0})
     np.testing.assert_allclose(limits.aggregates["mean"].mean, [(1 / 3 + 0.5) / 2, 1.0])
 

@@ -223,7 +223,7 @@ def ring_of(axes):
 )  # fmt: skip
 def test_a_sweep_against_its_parameter(values, scale, best):
     result = sweep(values, [5.0, 4.0, 3.0])
-    axes = result.plot_sweep(label="step_size")
+    axes = result.plot_sweep(label="step_size", interval=jo.intervals.Student())
     assert axes.get_xscale() == scale
     assert axes.get_xlabel() == "step_size"
     assert ring_of(axes) == (best, 3.0)
@@ -233,7 +233,7 @@ def test_a_sweep_against_its_parameter(values, scale, best):
     assert dict(zip(curve.get_xdata(), curve.get_ydata(), strict=True)) == {
         position.position(value): mean for value, mean in zip(values, (5.0, 4.0, 3.0), strict=True)
     }
-    estimate = result.mean("cumulative_loss")
+    estimate = result.mean("cumulative_loss", interval=jo.intervals.Student())
     (bars,) = [c for c in axes.collections if len(c.get_segments()) == 3]
     ends = sorted(tuple(segment[:, 1]) for segment in bars.get_segments())
     np.testing.assert_allclose(ends, sorted(zip(estimate.low[:, 0], estimate.high[:, 0], strict=True)))

@@ -150,8 +150,8 @@ def test_format_measurement(value, half, words):
 
 
 def test_an_interval_that_is_longer_on_one_side_is_shown_by_its_ends():
-    assert format_measurement(20.0, 19.2, 21.2) == "20.0 ± 1.0"  # a fifth of the half-width
-    assert format_measurement(20.0, 19.2, 21.3) == "20.0 [19.2, 21.3]"
+    assert format_measurement(20.0, 19.05, 21.05) == "20.0 ± 1.0"  # a tenth of the half-width
+    assert format_measurement(20.0, 19.2, 21.2) == "20.0 [19.2, 21.2]"
     assert format_measurement(2.0e12, 1.9e12, 2.4e12) == "(2.00 [1.90, 2.40])e+12"
 
 

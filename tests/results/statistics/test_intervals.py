@@ -142,7 +142,8 @@ def test_bounded_intervals_cover_rare_large_losses():
 def test_limits_of_a_round():
     found = result(np.array([[[0.0, 1.0], [1.0, 2.0], [1.0, 1.0]]]))
     of = found.mean("cumulative_loss", interval=jo.intervals.Betting(0.0, 1.0))
-    assert of.high.tolist() == [[1.0, 2.0]]
+    assert (of.high <= [[1.0, 2.0]]).all()
+    assert (of.high > [[0.9, 1.9]]).all()
     with pytest.raises(ValueError, match=r"interval: .*got Betting over .* to \[0.5, 1.0\], 1"):
         found.mean("cumulative_loss", interval=jo.intervals.Betting(0.0, 0.5))
     with pytest.raises(ValueError, match=r"low: .*got 1.0 and 0.0"):

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from benchmarks.intervals.adastop import adastop
 from package_examples import run_examples_of
 
 from benchmarks.intervals import curves, means, page, quantiles, rankings, sequential, stopping
-from benchmarks.intervals.adastop import adastop
 from jaxonline.results import statistics
 
 

@@ -6,6 +6,7 @@ from made_up import made_up
 from scipy import stats
 
 from jaxonline.results.statistics import difference_of_means, growth, mean_over_runs
+from jaxonline.results.statistics.intervals import Student
 from jaxonline.results.statistics.means import quantile_over_runs
 
 ROUNDS = np.array([10, 30, 100, 300])
@@ -40,10 +41,10 @@ def test_without_a_power_law_there_is_no_exponent():
 
 
 def test_runs_with_a_nan_are_left_out():
-    values = np.array([1.0, 2.0, 7.0])[:, None] * np.sqrt(ROUNDS)
-    values[2, 1] = np.nan
-    assert growth(ROUNDS, values) == growth(ROUNDS, values[:2])
-    with pytest.raises(ValueError, match=r"values: .*got \(3, 4\)"):
+    values = np.arange(1.0, 8.0)[:, None] * np.sqrt(ROUNDS) + np.random.default_rng(1).normal(size=(7, 4))
+    values[6, 1] = np.nan
+    assert growth(ROUNDS, values) == growth(ROUNDS, values[:6])
+    with pytest.raises(ValueError, match=r"values: .*got \(7, 4\)"):
         growth(ROUNDS[:2], values)
     with pytest.raises(ValueError, match="rounds: must be at least two numbers above 0"):
         growth([0, 10], values[:, :2])
@@ -55,7 +56,7 @@ def test_means_over_runs_of_any_shape(level):
     rng = np.random.default_rng(2)
     values = rng.normal(size=(2, 9, 3, 4))
     values[1, 0, 2] = np.nan
-    found = mean_over_runs(values, level)
+    found = mean_over_runs(values, level, interval=Student())
     assert found.mean.shape == (2, 3, 4)
     whole = stats.ttest_1samp(values[0], 0.0).confidence_interval(level)
     np.testing.assert_allclose((found.low[0], found.high[0]), (whole.low, whole.high), rtol=1e-12)
@@ -72,7 +73,7 @@ def test_intervals_that_hold_together_are_wider():
     """Bonferroni: each of ten has the error rate of one, divided by ten."""
     values = np.random.default_rng(3).normal(size=(1, 12))
     expected = stats.t.interval(1 - 0.05 / 10, 11, values.mean(), stats.sem(values[0]))
-    found = mean_over_runs(values, together=10)
+    found = mean_over_runs(values, together=10, interval=Student())
     np.testing.assert_allclose((found.low[0], found.high[0]), expected, rtol=1e-12)
     with pytest.raises(ValueError, match="together: must be at least 1"):
         mean_over_runs(values, together=0)
