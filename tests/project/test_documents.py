@@ -1,4 +1,4 @@
-"""The pages: their code runs, their commands exist, their links lead somewhere, and the gallery has all that ships."""
+"""The pages: their code runs, their commands exist, their links lead somewhere, the gallery has all studies."""
 
 import re
 import shlex
@@ -17,7 +17,7 @@ from benchmarks.papers.studies import STUDIES
 from benchmarks.suites import SuiteCommands
 from benchmarks.suites import app as suites
 from jaxonline import cli
-from jaxonline.study.files.templates import EXAMPLES, example_path, write_study_template
+from jaxonline.study.files.templates import example_path, write_study_template
 
 FOLDERS = ("benchmarks", "benchmarks/papers", "benchmarks/papers/docs", "docs")
 PAGES = [
@@ -41,13 +41,7 @@ def blocks(page: str, language: str = "python") -> list[tuple[str, str]]:
     return [(text.strip().rpartition("\n\n")[2], code) for text, opened, code in fences if opened == language]
 
 
-NO_PICTURE = {"quickstart", "noisy-kernels", "few-attributes", "own-data"}  # of a shipped file
 GALLERIES = {  # the studies by the words of their commands
-    "docs/gallery.md": {
-        "quickstart",
-        *(f"run {name}" for name in set(EXAMPLES) - NO_PICTURE),
-        *SuiteCommands.studies,
-    },
     "benchmarks/papers/docs/gallery.md": {f"reproduce {name}" for name in STUDIES},
 }
 NEWCOMER = "docs/own-csv.md"

@@ -13,7 +13,6 @@ from fresh_python import ROOT, run_commands
 from site_search import first_pages, search
 
 import jaxonline
-from benchmarks.papers.claims.registry import all_claims
 
 pytestmark = pytest.mark.long
 OWN = str(ROOT / "docs" / "site")
@@ -85,7 +84,7 @@ def dead(pages: dict[Path, Page]) -> Iterator[str]:
 
 
 def test_links_of_the_site_have_targets(pages):
-    assert len(pages) > 350
+    assert len(pages) > 60
     assert list(dead(pages)) == []
 
 
@@ -113,15 +112,8 @@ def test_every_name_of_the_facade_is_documented(site, pages):
         if isinstance(value, types.ModuleType):
             assert f"module-{value.__name__}" in anchors
         else:
-            assert f">jo.{name}<" in index
+            assert f">{name}<" in index
             assert any(anchor.endswith(f".{name}") for anchor in anchors), name
-
-
-def test_every_claim_leads_to_its_code(pages):
-    claims = next(page for path, page in pages.items() if path.name == "claims.html" and path.parent.name == "docs")
-    links = [link for link in claims.links if "source/benchmarks/papers/claims/" in link]
-    assert len(set(links)) > 100
-    assert len(links) >= len(all_claims())
 
 
 def test_links_to_verdicts_and_places_lead_to_their_pages(site, pages):
@@ -148,8 +140,8 @@ def test_the_first_level_of_the_navigation_is_a_list_of_questions(site):
     titles = re.findall(r'<li class="toctree-l1[^"]*"><a [^>]*>([^<]*)</a>', text)
     assert titles == [
         "Start", "Which game do I have?", "Which learner?", "Bandits in ten minutes", "Noisy data in ten minutes",
-        "Your data, your learner", "Reading a result", "Verifying an estimator", "Studies from files, many machines",
-        "How do I ...?", "Troubleshooting", "Gallery", "Papers", "API", "How it works", "Performance",
+        "Your data, your learner", "Reading a result", "Study files", "Verifying an estimator", "Many machines",
+        "How do I ...?", "Troubleshooting", "API", "Gallery", "Papers", "How it works", "Performance",
         "Contributing", "Changes and policies",
     ]  # fmt: skip
 
@@ -220,14 +212,6 @@ def own_modules(monkeypatch):
         del sys.modules[name]
 
 
-def test_a_facade_name_without_a_docstring_is_an_error(own_modules, monkeypatch):
-    import api
-
-    monkeypatch.setattr(jaxonline.simulate, "__doc__", None)
-    with pytest.raises(ValueError, match=r"jaxonline.simulation.simulate has no docstring"):
-        api.facade_page()
-
-
 def test_a_third_level_of_the_contents_is_an_error(own_modules):
     from staging import toctrees
 
@@ -236,16 +220,10 @@ def test_a_third_level_of_the_contents_is_an_error(own_modules):
         toctrees("* [A](a)\n  * [B](b)\n    * [Deep](c)\n")
 
 
-def test_every_name_of_the_facade_has_a_task(own_modules):
-    import tasks
-
-    assert tasks.OTHER not in tasks.by_task()
-
-
 def test_the_api_has_only_public_names(own_modules):
     import api
 
-    names = {entry.full for entry in api.entries().values()}
+    names = set(api.full_names().values())
     assert {"jaxonline.learners.UCB1", "jaxonline.feedback.noise.gaussian", "jaxonline.simulation.simulate"} <= names
     assert "jaxonline.parameters.check.number" not in names
 

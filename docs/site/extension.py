@@ -1,0 +1,85 @@
+"""What Sphinx lacks: docstrings with stars and bars, links from short names, formulas as MathML, captions of tables."""
+
+import re
+from typing import Any
+
+import api
+from docutils import nodes
+from latex2mathml.converter import convert
+from sphinx.util.nodes import make_refnode
+
+TABLE = re.compile(r'<table class="docutils.*?</table>', re.DOTALL)
+CODE = re.compile(r'(?<=<span class="pre">)[^<]+(?=</span>)')
+WORD_END = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[._(=/])(?<!\bjo\.)(?=[A-Za-z])")
+
+
+def escape(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+    """Escape marks of reStructuredText outside of names in backticks and of examples."""
+    is_example = False
+    for i, line in enumerate(lines):
+        is_example = line.lstrip().startswith(">>>") or (is_example and bool(line.strip()))
+        if not is_example:
+            bullet, rest = re.fullmatch(r"(\s*\* )?(.*)", line).groups(default="")
+            parts = re.split(r"(`+[^`]*`+)", rest.replace("...", "…"))  # three dots would end a summary
+            parts[::2] = (re.sub(r"([*|\\]|(?<=\w)_(?!\w))", r"\\\1", part) for part in parts[::2])
+            lines[i] = bullet + "".join(parts)
+
+
+def remove_signature(app: Any, what: str, name: str, value: Any, *_: Any) -> tuple[str, None] | None:
+    """Remove the signature of a protocol, which nobody calls."""
+    return ("", None) if getattr(value, "_is_protocol", False) else None
+
+
+def skip(app: Any, what: str, name: str, value: Any, skipped: bool, options: Any) -> bool | None:
+    """Leave out the fields of named tuples, which the docstring of the class describes."""
+    return True if str(getattr(value, "__doc__", "")).startswith("Alias for field number") else None
+
+
+def link_short_name(app: Any, env: Any, node: Any, content: Any) -> Any:
+    """Return the link of `jo.x`, `package.x` or `X` in a docstring, if one public name ends so."""
+    target = node["reftarget"].partition("(")[0].removeprefix("jo.")
+    matches = [full for full in api.full_names().values() if full.endswith(f".{target}")]
+    if node.get("refdomain") != "py" or len(matches) != 1:
+        return None
+    found = env.domains["py"].objects.get(matches[0])
+    return found and make_refnode(app.builder, node["refdoc"], found.docname, found.node_id, content, matches[0])
+
+
+def set_captions(app: Any, doctree: Any) -> None:
+    """Move each paragraph that is only emphasis, and follows a table, into the table as its caption."""
+    for table in list(doctree.findall(nodes.table)):
+        below = table.next_node(descend=False, siblings=True)
+        if isinstance(below, nodes.paragraph) and [type(child) for child in below] == [nodes.emphasis]:
+            table.insert(0, nodes.title("", "", *below[0].children))
+            doctree.set_id(table)  # Sphinx numbers tables with captions, and warns if they have no id
+            below.parent.remove(below)
+
+
+def allow_breaks(app: Any, pagename: str, templatename: str, context: dict[str, Any], doctree: Any) -> None:
+    """Allow line breaks between the words of a name in a table; copied text stays the same."""
+    body = context.get("body") or ""
+    context["body"] = TABLE.sub(lambda table: CODE.sub(lambda code: WORD_END.sub("<wbr>", code[0]), table[0]), body)
+
+
+def inline_formula(translator: Any, node: Any) -> None:
+    """Write an inline formula."""
+    translator.body.append(convert(node.astext(), display="inline"))
+    raise nodes.SkipNode
+
+
+def displayed_formula(translator: Any, node: Any) -> None:
+    """Write a displayed formula."""
+    translator.body.append(f'<div class="formula">{convert(node.astext(), display="block")}</div>')
+    raise nodes.SkipNode
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Connect to Sphinx."""
+    app.connect("autodoc-process-docstring", escape, priority=400)  # before napoleon
+    app.connect("autodoc-process-signature", remove_signature)
+    app.connect("autodoc-skip-member", skip)
+    app.connect("missing-reference", link_short_name)
+    app.connect("doctree-read", set_captions)
+    app.connect("html-page-context", allow_breaks)
+    app.add_html_math_renderer("mathml", (inline_formula, None), (displayed_formula, None))
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
