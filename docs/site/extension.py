@@ -1,6 +1,7 @@
-"""What Sphinx lacks: docstrings with stars and bars, links from short names, formulas as MathML, captions of tables."""
+"""What Sphinx lacks: stars and bars in docstrings, links from short names, MathML, captions, search for some words."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import api
@@ -10,6 +11,12 @@ from sphinx.util.nodes import make_refnode
 
 TABLE = re.compile(r'<table class="docutils.*?</table>', re.DOTALL)
 CODE = re.compile(r'(?<=<span class="pre">)[^<]+(?=</span>)')
+SEARCH = {
+    r"if \(\s*(wordList\.length !== searchTerms\.size\s*&& wordList\.length !== filteredTermCount)\s*\)\s*continue;":
+        r"const partial = \1;",
+    r"const score = Math\.max\(\.\.\.wordList":
+        r"const score = (partial ? 20 * wordList.length - 400 : 0) + Math.max(...wordList",
+}  # fmt: skip
 WORD_END = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[._(=/])(?<!\bjo\.)(?=[A-Za-z])")
 
 
@@ -22,7 +29,7 @@ def escape(app: Any, what: str, name: str, value: Any, options: Any, lines: list
             bullet, rest = re.fullmatch(r"(\s*\* )?(.*)", line).groups(default="")
             parts = re.split(r"(`+[^`]*`+)", rest.replace("...", "…"))  # three dots would end a summary
             parts[::2] = (re.sub(r"([*|\\]|(?<=\w)_(?!\w))", r"\\\1", part) for part in parts[::2])
-            lines[i] = bullet + "".join(parts)
+            lines[i] = bullet + re.sub(r"(?<=`)\0(?=\w)", r"\\ ", "\0".join(parts)).replace("\0", "")
 
 
 def remove_signature(app: Any, what: str, name: str, value: Any, *_: Any) -> tuple[str, None] | None:
@@ -73,6 +80,23 @@ def displayed_formula(translator: Any, node: Any) -> None:
     raise nodes.SkipNode
 
 
+def find_some_words(app: Any, error: Exception | None) -> None:
+    """Let the search also find pages with only some of the words, after those with all words.
+
+    Raises:
+        ValueError: Sphinx has changed its search.
+    """
+    if error is not None:
+        return
+    script = Path(app.outdir, "_static", "searchtools.js")
+    text = script.read_text(encoding="utf-8")
+    for pattern, replacement in SEARCH.items():
+        text, number = re.subn(pattern, replacement, text)
+        if number != 1:
+            raise ValueError(f"searchtools.js: {number} places instead of one have the form {pattern}")
+    script.write_text(text, encoding="utf-8")
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Connect to Sphinx."""
     app.connect("autodoc-process-docstring", escape, priority=400)  # before napoleon
@@ -81,5 +105,6 @@ def setup(app: Any) -> dict[str, bool]:
     app.connect("missing-reference", link_short_name)
     app.connect("doctree-read", set_captions)
     app.connect("html-page-context", allow_breaks)
+    app.connect("build-finished", find_some_words)
     app.add_html_math_renderer("mathml", (inline_formula, None), (displayed_formula, None))
     return {"parallel_read_safe": True, "parallel_write_safe": True}
