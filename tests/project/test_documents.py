@@ -19,7 +19,7 @@ from benchmarks.suites import SuiteCommands
 from benchmarks.suites import app as suites
 from jaxonline import cli
 from jaxonline.parameters.citations import REFERENCES
-from jaxonline.study.files.templates import EXAMPLES, example_path, write_study_template
+from jaxonline.study.files.templates import example_path, write_study_template
 
 FOLDERS = ("benchmarks", "benchmarks/papers", "benchmarks/papers/docs", "docs")
 PAGES = [
@@ -27,11 +27,7 @@ PAGES = [
     *sorted(f"{folder}/{p.name}" for folder in FOLDERS for p in (ROOT / folder).glob("*.md")),
 ]  # fmt: skip
 NOT_RUN = r"compiled by the tests, and\s+not run there"
-NO_PICTURE = {"quickstart", "noisy-kernels", "few-attributes", "own-data"}  # of a shipped file
 GALLERIES = {  # the studies by the words of their commands
-    "docs/gallery.md": {
-        "quickstart", *(f"run {name}" for name in set(EXAMPLES) - NO_PICTURE), *SuiteCommands.studies,
-    },
     "benchmarks/papers/docs/gallery.md": {f"reproduce {name}" for name in STUDIES},
 }  # fmt: skip
 NEWCOMER = "docs/own-csv.md"
