@@ -36,12 +36,13 @@ RUN_OTHERWISE = ("CONTRIBUTING.md", *GALLERIES, NEWCOMER)
 
 @pytest.mark.parametrize("page", PAGES)
 def test_links_of_pages_have_targets(page):
-    links = [link for link in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text_of(page)) if "://" not in link]
+    text = re.sub(r"<!-- built: .*? -->", "", text_of(page))  # pictures that the site draws
+    links = [link for link in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text) if "://" not in link]
     assert [link for link in links if not (ROOT / page).parent.joinpath(link).exists()] == []
 
 
-def test_the_readme_has_at_most_150_lines():
-    assert len(text_of("README.md").splitlines()) <= 150
+def test_the_readme_has_at_most_140_lines():
+    assert len(text_of("README.md").splitlines()) <= 140
 
 
 def test_the_changelog_has_the_format_of_keep_a_changelog():
