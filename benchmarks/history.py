@@ -18,7 +18,7 @@ from benchmarks.figure import is_ours
 from jaxonline.results.report.plotting import COLOURS
 
 HERE = Path(__file__).parent
-CSV, PAGE, FIGURE = HERE / "history.csv", HERE / "README.md", HERE.parent / "docs" / "speed-history.png"
+CSV, PAGE, FIGURE = HERE / "history.csv", HERE / "README.md", HERE.parent / "build" / "speed-history.png"
 COLUMNS = (
     "release", "date", "machine", "job", "goal", "unit", "ns", "ratio", "low", "high", "ns_64", "ratio_64", "low_64",
     "high_64", "best_peer", "ratio_to_best",

@@ -9,19 +9,24 @@ import shutil
 import sys
 from pathlib import Path
 
-from staging import stage
-
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+sys.path.insert(0, str(ROOT))  # for `benchmarks`
 
 
 def build(out: Path) -> int:
     """Build the site into an empty folder; return Sphinx's exit code."""
+    from staging import stage
+
     staged = out.with_name(out.name + "-source")
     for folder in (out, staged):
         shutil.rmtree(folder, ignore_errors=True)
+    print("Drawing the gallery, which takes a few minutes the first time, and collecting the pages", flush=True)
     stage(staged)
-    return render(staged, out)
+    print("Building the pages", flush=True)
+    code = render(staged, out)
+    print(f"Open {out / 'index.html'}" if code == 0 else "The site has errors", flush=True)
+    return code
 
 
 def render(staged: Path, out: Path) -> int:

@@ -1,11 +1,9 @@
-"""Configuration of Sphinx: MyST for Markdown and notebooks, theme furo. Pages load nothing from other hosts."""
+"""Configuration of Sphinx: MyST for Markdown and notebooks, autodoc, furo. Pages load nothing from other hosts."""
 
 import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-
-import sources
 
 import jaxonline
 
@@ -13,18 +11,25 @@ project = "jaxonline"
 author = "The jaxonline developers"
 version = release = jaxonline.__version__
 root_doc = "index"
-extensions = ["myst_nb", "sphinx.ext.linkcode", "sphinx_copybutton"]
-extensions += ["sources", "breaks", "captions", "images", "mathml"]  # modules of this folder
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon", "sphinx_copybutton"]
+extensions += ["extension"]  # of this folder
 exclude_patterns = [".doctrees"]
 
 smartquotes = False
+default_role = "py:obj"  # names in backticks in docstrings
+nitpick_ignore_regex = [("py:.*", ".*")]
 nb_execution_mode = "off"  # shows the stored outputs
 nb_merge_streams = True
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
-myst_url_schemes = ["http", "https", "source"]  # source:jaxonline/game/round.py#line-10, resolved by `sources`
-linkcode_resolve = sources.link_of_object
 
+autodoc_default_options = {"members": True, "special-members": "__call__"}
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+autodoc_typehints_format = "short"
+autosummary_generate = False
+napoleon_use_ivar = True
+napoleon_attr_annotations = False  # signatures have the types
 add_module_names = False
 python_maximum_signature_line_length = 88
 toc_object_entries = False  # the navigation of every page would have hundreds

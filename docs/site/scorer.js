@@ -15,7 +15,7 @@ var Scorer = {
     [/^docs\/how-do-i$/, 8], // a list of answers; the answers are better
     [/^docs\/(how-do-i-|troubleshooting|bandits|noisy-data|games|which-learner|own-csv)/, 14],
     [/^docs\/(how-it-works|how-fast|intervals|bounds)$/, 2],
-    [/^docs\/gallery$/, 6],
+    [/^docs\/gallery$/, 0],
     [/^docs\//, 11],
     [/^index$/, 4],
     [/^(benchmarks\/papers\/)?notebooks\//, 3],

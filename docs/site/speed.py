@@ -1,48 +1,45 @@
-"""The page of speed: the figure and its ratios, with device and date."""
+"""The page of speed: a table of ratios, with device and date, and figures of committed measurements."""
 
 import json
 import statistics
-import sys
 from pathlib import Path
+
+from benchmarks import figure, history
+from benchmarks._timing import ratios
 
 ROOT = Path(__file__).resolve().parents[2]
 MEASURED = "benchmarks/results/two-cores.json"
+PAGE = """# How fast is it?
 
-sys.path.insert(0, str(ROOT))
-from benchmarks._timing import ratios  # noqa: E402
-from benchmarks.figure import is_ours  # noqa: E402
+Measured on {machine}, Python {python}, {date}, all workloads in one run of
+[the benchmarks](../benchmarks/README.md) (`make bench`; [numbers](../{file})). The machine is shared. Contenders take
+turns, and a ratio compares two neighbouring turns.
+
+![How many times faster than each alternative](benchmarks.png)
+
+| workload | alternative | times faster, median | minimum | maximum |
+| --- | --- | ---: | ---: | ---: |
+{rows}
+
+*Ratio of the rates in neighbouring turns. Below 1, the alternative is faster.*
+
+The rate depends on the size of a study (`python -m benchmarks.scaling`):
+
+![Rounds per second by runs, dimension and horizon](scaling.png)
+"""
 
 
-def page() -> str:
-    """Return the page in Markdown."""
+def page(folder: Path) -> str:
+    """Return the page in Markdown, and draw the figures of this page and of the benchmarks into its folder."""
     measured = json.loads((ROOT / MEASURED).read_text())
-    lines = [
-        "# How fast is it?",
-        "",
-        f"Measured on {measured['machine']}, Python {measured['python']}, {measured['date']}, all workloads in one run "
-        f"of [the benchmarks](../benchmarks/README.md) (`make bench`; [numbers](../{MEASURED})). The machine is "
-        "shared. Contenders take turns, and a ratio compares two neighbouring turns.",
-        "",
-        "![How many times faster than each alternative](benchmarks.png)",
-        "",
-        "| workload | alternative | times faster, median | minimum | maximum |",
-        "| --- | --- | ---: | ---: | ---: |",
-    ]
-    for one in measured["workloads"]:
-        for name in one["rates"]:
-            if not is_ours(name):
-                speedups = ratios(one["rates"], one["ours"], name)
-                numbers = " | ".join(
-                    f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
-                    for value in (statistics.median(speedups), min(speedups), max(speedups))
-                )
-                lines.append(f"| {one['title']} | {name} | {numbers} |")
-    lines += [
-        "",
-        "*Ratio of the rates in neighbouring turns. Below 1, the alternative is faster.*",
-        "",
-        "The rate depends on the size of a study (`python -m benchmarks.scaling`):",
-        "",
-        "![Rounds per second by runs, dimension and horizon](scaling.png)",
-    ]
-    return "\n".join(lines) + "\n"
+    figure.draw(measured, folder / "benchmarks.png")
+    history.draw(history.read_lines(), folder / "speed-history.png")
+    rows = []
+    for workload in measured["workloads"]:
+        for name in workload["rates"]:
+            if not figure.is_ours(name):
+                speedups = ratios(workload["rates"], workload["ours"], name)
+                numbers = statistics.median(speedups), min(speedups), max(speedups)
+                cells = [f"{value:,.0f}" if value >= 1000 else f"{value:.3g}" for value in numbers]
+                rows.append(f"| {workload['title']} | {name} | {' | '.join(cells)} |")
+    return PAGE.format(**measured, file=MEASURED, rows="\n".join(rows))

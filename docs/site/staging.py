@@ -1,44 +1,51 @@
-"""Collect the files for Sphinx in one folder with the layout of the repository, so that their links work.
-
-Links to files that are not pages become links to source pages (`sources`) and to pages of the API.
-"""
+"""Collect the files for Sphinx in one folder with the layout of the repository, so that their links work."""
 
 import json
 import re
-import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import api
+import gallery
 import papers
 import speed
-from sources import files
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-NOTEBOOKS = ("notebooks", "benchmarks/papers/notebooks")
-LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\])\(([^()\s]+)\)")
+PAGES = ("README.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "SECURITY.md", "benchmarks/*.md", "docs/*.md",
+         "benchmarks/papers/*.md", "benchmarks/papers/docs/*.md")  # fmt: skip
+NOTEBOOKS = ("notebooks/*.ipynb", "benchmarks/papers/notebooks/*.ipynb")
+FILES = ("docs/*.png", "benchmarks/papers/docs/gallery/*.png", "benchmarks/results/*.json", "LICENSE")
+LINK = re.compile(r"(!?)(\[(?:[^\[\]]|\[[^\]]*\])*\])\(([^()\s#]+)(#[^()\s]*)?\)")
+CODE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
+DRAWING = re.compile(r"^!\[(.*)\]\(([^)]+\.svg)\)$", re.MULTILINE)
+BUILT = re.compile(r"^<!-- built: (!\[.*\]\(\S+\)) -->$", re.MULTILINE)  # a picture that the site draws
+EXAMPLES = "jaxonline/study/examples"  # the gallery
 
 
 def stage(folder: Path) -> None:
     """Write the pages, with README as index, and copy the pictures."""
-    texts = {path.relative_to(ROOT).as_posix(): path.read_text() for path in markdown()}
+    for path in (path for pattern in FILES for path in ROOT.glob(pattern)):
+        write(folder / path.relative_to(ROOT), path.read_bytes())
+    texts = {path.relative_to(ROOT).as_posix(): path.read_text() for pattern in PAGES for path in ROOT.glob(pattern)}
     texts["index.md"] = texts.pop("README.md")
     texts |= papers.pages()
-    texts |= {f"api/{name}.md": text for name, text in api.pages().items()}
-    texts["docs/how-fast.md"] = speed.page()
+    texts["docs/how-fast.md"], texts["docs/gallery.md"] = speed.page(folder / "docs"), gallery.page(folder / "docs")
+    summaries = api.pages()
+    pages = {"README.md": "index.md", EXAMPLES: "docs/gallery.md", **papers.SOURCES, **{name: name for name in texts}}
+    pages |= {f"jaxonline/{name.replace('.', '/')}": f"api/{name}.rst" for name in summaries}
     for name, tree in toctrees((HERE / "contents.md").read_text()).items():
-        texts[f"{name}.md"] += tree
+        texts[f"{name}.md"] = texts.get(f"{name}.md", "") + tree
+    for name, text in summaries.items():
+        write(folder / "api" / f"{name}.rst", text.encode())
     for name, text in texts.items():
-        write(folder / name, convert_links(inline_drawings(text, name), name, texts))
-    for path in sorted(path for folder in NOTEBOOKS for path in (ROOT / folder).glob("*.ipynb")):
+        write(folder / name, convert(text, name, pages).encode())
+    for path in (path for pattern in NOTEBOOKS for path in ROOT.glob(pattern)):
         name = path.relative_to(ROOT).as_posix()
-        write(folder / name, json.dumps(notebook(json.loads(path.read_text()), name, texts)))
-    for pattern in ("docs/**/*.png", "benchmarks/**/*.png", "benchmarks/results/*.json", "LICENSE"):
-        for path in ROOT.glob(pattern):
-            target = folder / path.relative_to(ROOT)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, target)
+        notebook = json.loads(path.read_text())
+        for cell in notebook["cells"]:
+            if cell["cell_type"] == "markdown":
+                cell["source"] = convert("".join(cell["source"]), name, pages)
+        write(folder / name, json.dumps(notebook).encode())
 
 
 def toctrees(contents: str) -> dict[str, str]:
@@ -60,66 +67,36 @@ def toctrees(contents: str) -> dict[str, str]:
     return {name: f"\n```{{toctree}}\n:hidden:\n\n{text}\n```\n" for name, text in lines.items()}
 
 
-def markdown() -> list[Path]:
-    """Return the Markdown files of the repository."""
-    named = ("README.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "SECURITY.md")
-    folders = ("benchmarks", "benchmarks/papers", "benchmarks/papers/docs", "docs")
-    return [
-        *(ROOT / name for name in named),
-        *(page for name in folders for page in sorted((ROOT / name).glob("*.md"))),
-    ]
-
-
-def write(path: Path, text: str) -> None:
+def write(path: Path, content: bytes) -> None:
     """Write a file, and create its folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
+    path.write_bytes(content)
 
 
-def inline_drawings(text: str, name: str) -> str:
-    """Inline drawings (SVG), so that they have the light or dark colours of the page."""
-
-    def inline(match: re.Match) -> str:
-        drawing = (ROOT / Path(name).parent / match[2]).read_text()
-        return f'```{{raw}} html\n<figure class="drawing" role="img" aria-label="{match[1]}">{drawing}</figure>\n```'
-
-    return re.sub(r"^!\[(.*)\]\(([^)]+\.svg)\)$", inline, text, flags=re.MULTILINE)
-
-
-def notebook(content: dict, name: str, texts: dict[str, str]) -> dict:
-    """Convert the links of a notebook to links of the site."""
-    for cell in content["cells"]:
-        if cell["cell_type"] == "markdown":
-            cell["source"] = convert_links("".join(cell["source"]), name, texts)
-    return content
-
-
-def convert_links(text: str, name: str, texts: dict[str, str]) -> str:
-    """Convert the relative links of a page to links of the site, except in code."""
+def convert(text: str, name: str, pages: dict[str, str]) -> str:
+    """Convert a page: drawings become inline, and links to files that are no pages lead to the API or vanish."""
     up = "../" * name.count("/")
 
-    def target(match: re.Match) -> str:
-        words, link = match[1], match[2]
-        path, mark, anchor = link.partition("#")
-        if "://" in link or ":" in link.split("/")[0] or not path:
+    def link(match: re.Match) -> str:
+        picture, words, path, anchor = match.groups(default="")
+        if ":" in path.split("/")[0] or picture:
             return match[0]
         there = (ROOT / Path(name).parent / path).resolve().relative_to(ROOT).as_posix()
-        if there == "README.md":
-            return f"{words}({up}index.md{mark}{anchor})"
-        if there in papers.SOURCES:
-            return f"{words}({up}{papers.SOURCES[there]})"
-        if there in files():
-            return f"{words}(source:{there}{mark}{anchor})"
-        if (room := there.removeprefix("jaxonline/").replace("/", ".")) and f"api/{room}.md" in texts:
-            return f"{words}({up}api/{room}.md)"
-        if f"{there}/__init__.py" in files():
-            return f"{words}(source:{there}/__init__.py)"
-        return match[0]
+        if there.startswith(f"{EXAMPLES}/"):
+            return f"{words}(#study-{Path(there).stem})"
+        if there.startswith("jaxonline/") and there not in pages:
+            there, anchor = next((str(p) for p in Path(there).parents if str(p) in pages), there), ""
+        name_in_code = re.match(r"\[`(\w+)", words)
+        full = f"{there.replace('/', '.')}.{name_in_code and name_in_code[1]}"
+        if full in api.full_names().values():
+            return f"{{py:obj}}`{words[1:-1].replace('`', '')} <{full}>`"
+        if there in pages:
+            return f"{words}({up}{pages[there]}{anchor})"
+        return match[0] if Path(there).suffix in (".ipynb", ".json") or there == "LICENSE" else words[1:-1]
 
-    return outside_code(text, lambda part: LINK.sub(target, part))
+    def drawing(match: re.Match) -> str:  # inline, so that it has the light or dark colours of the page
+        svg = (ROOT / Path(name).parent / match[2]).read_text()
+        return f'```{{raw}} html\n<figure class="drawing" role="img" aria-label="{match[1]}">{svg}</figure>\n```'
 
-
-def outside_code(text: str, change: Callable[[str], str]) -> str:
-    """Change a text outside of fenced code and of the heads of directives."""
-    parts = re.split(r"(^```.*?^```$)", text, flags=re.MULTILINE | re.DOTALL)
-    return "".join(part if i % 2 else change(part) for i, part in enumerate(parts))
+    text = DRAWING.sub(drawing, BUILT.sub(r"\1", text))
+    return "".join(part if i % 2 else LINK.sub(link, part) for i, part in enumerate(CODE.split(text)))

@@ -5,10 +5,10 @@ benchmarks/results/suites.json. A FOLDER of `python -m benchmarks.suites SUITE -
 suite.
 """
 
-import argparse
 import csv
 import inspect
 import json
+import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -155,32 +155,25 @@ def cells_of(row: Row) -> list[str]:
     ]
 
 
-def read_suite(folder: Path) -> tuple[str, dict[str, Any]]:
-    """Return the name of a suite and its relative regrets, from a folder of `python -m benchmarks.suites`."""
-    with (folder / "across_games.csv").open() as file:
-        ratios = {row["learner"]: float(row["interquartile mean"]) for row in csv.DictReader(file)}
-    with (folder / "means.csv").open() as file:
-        rows = list(csv.DictReader(file))
-    name = "textbook-bandits" if "UCB1" in ratios else "noisy-regression"
-    reference = "UCB1" if "UCB1" in ratios else "one noisy copy, naive"
-    n_games, n_runs = len({row["game"] for row in rows}), max(int(row["runs"]) for row in rows)
+def read_suite(folder: Path) -> dict[str, Any]:
+    """Return the name, the caption and the relative regrets of the suite that wrote a folder."""
+    across = list(csv.DictReader((folder / "across_games.csv").open()))
+    means = list(csv.DictReader((folder / "means.csv").open()))
+    ratios = {row["learner"]: round(float(row["interquartile mean"]), 4) for row in across}
+    bandits = "UCB1" in ratios
+    name, reference = ("textbook-bandits", "UCB1") if bandits else ("noisy-regression", "one noisy copy, naive")
+    n_games, n_runs = len({row["game"] for row in means}), max(int(row["runs"]) for row in means)
     caption = (
         f"Relative regret: regret divided by the mean regret of {reference}, interquartile mean over {n_games} games "
         f"with {n_runs} runs each (`python -m benchmarks.suites {name}`)."
     )
-    return name, {"caption": caption, "relative_regret": {key: round(value, 4) for key, value in ratios.items()}}
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folders", type=Path, nargs="*", help="results of `python -m benchmarks.suites`")
-    if folders := parser.parse_args().folders:
-        suites = json.loads(MEASURED.read_text()) if MEASURED.exists() else {}
-        suites |= dict(read_suite(folder) for folder in folders)
-        MEASURED.write_text(json.dumps(suites, indent=1, sort_keys=True) + "\n")
-    before, _, rest = PAGE.read_text().partition(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}\n{tables()}{END}{rest.partition(END)[2]}")
+    return {name: {"caption": caption, "relative_regret": ratios}}
 
 
 if __name__ == "__main__":
-    main()
+    suites = json.loads(MEASURED.read_text())
+    for folder in sys.argv[1:]:
+        suites |= read_suite(Path(folder))
+    MEASURED.write_text(json.dumps(suites, indent=1, sort_keys=True) + "\n")
+    before, _, rest = PAGE.read_text().partition(BEGIN)
+    PAGE.write_text(f"{before}{BEGIN}\n{tables()}{END}{rest.partition(END)[2]}")

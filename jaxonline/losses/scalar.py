@@ -57,8 +57,7 @@ class SmoothedAbsolute(SeriesLoss):
     """Smoothed absolute loss l(a) = a erf(sa) + e^(-s^2 a^2) / (s sqrt(pi)) of a residual.
 
     Source: Cesa-Bianchi et al. (2010a), Example 3, with errata E2 and E4. The derivative is l'(a) = erf(sa), and the
-        majorant of its series
-    about 0 is erfi(sa). As s grows, l(a) tends to the absolute loss |a|.
+    majorant of its series about 0 is erfi(sa). As s grows, l(a) tends to the absolute loss |a|.
 
     Args:
         scale: s.

@@ -211,7 +211,7 @@ def _run_example(name: str, function: Callable[..., Any], record: Callable[..., 
                 sys.setprofile(record)
                 try:
                     exec(compile(example.source, name, "single", dont_inherit=True), space)
-                except Done:
+                except (Done, ModuleNotFoundError):  # the package of an extra is not installed
                     return
                 finally:
                     sys.setprofile(None)

@@ -19,7 +19,7 @@ from benchmarks.suites import SuiteCommands
 from benchmarks.suites import app as suites
 from jaxonline import cli
 from jaxonline.parameters.citations import REFERENCES
-from jaxonline.study.files.templates import EXAMPLES, example_path, write_study_template
+from jaxonline.study.files.templates import example_path, write_study_template
 
 FOLDERS = ("benchmarks", "benchmarks/papers", "benchmarks/papers/docs", "docs")
 PAGES = [
@@ -27,11 +27,7 @@ PAGES = [
     *sorted(f"{folder}/{p.name}" for folder in FOLDERS for p in (ROOT / folder).glob("*.md")),
 ]  # fmt: skip
 NOT_RUN = r"compiled by the tests, and\s+not run there"
-NO_PICTURE = {"quickstart", "noisy-kernels", "few-attributes", "own-data"}  # of a shipped file
 GALLERIES = {  # the studies by the words of their commands
-    "docs/gallery.md": {
-        "quickstart", *(f"run {name}" for name in set(EXAMPLES) - NO_PICTURE), *SuiteCommands.studies,
-    },
     "benchmarks/papers/docs/gallery.md": {f"reproduce {name}" for name in STUDIES},
 }  # fmt: skip
 NEWCOMER = "docs/own-csv.md"
@@ -40,12 +36,13 @@ RUN_OTHERWISE = ("CONTRIBUTING.md", *GALLERIES, NEWCOMER)
 
 @pytest.mark.parametrize("page", PAGES)
 def test_links_of_pages_have_targets(page):
-    links = [link for link in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text_of(page)) if "://" not in link]
+    text = re.sub(r"<!-- built: .*? -->", "", text_of(page))  # pictures that the site draws
+    links = [link for link in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text) if "://" not in link]
     assert [link for link in links if not (ROOT / page).parent.joinpath(link).exists()] == []
 
 
-def test_the_readme_has_at_most_150_lines():
-    assert len(text_of("README.md").splitlines()) <= 150
+def test_the_readme_has_at_most_140_lines():
+    assert len(text_of("README.md").splitlines()) <= 140
 
 
 def test_the_changelog_has_the_format_of_keep_a_changelog():

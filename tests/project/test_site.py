@@ -12,7 +12,6 @@ from fresh_python import ROOT, run_commands
 from site_search import first_pages, search
 
 import jaxonline
-from benchmarks.papers.claims.registry import all_claims
 
 pytestmark = pytest.mark.long
 OWN = str(ROOT / "docs" / "site")
@@ -76,7 +75,7 @@ def dead(pages: dict[Path, Page]) -> Iterator[str]:
 
 
 def test_links_of_the_site_have_targets(pages):
-    assert len(pages) > 350
+    assert len(pages) > 60
     assert list(dead(pages)) == []
 
 
@@ -104,15 +103,8 @@ def test_every_name_of_the_facade_is_documented(site, pages):
         if isinstance(value, types.ModuleType):
             assert f"module-{value.__name__}" in anchors
         else:
-            assert f">jo.{name}<" in index
+            assert f">{name}<" in index
             assert any(anchor.endswith(f".{name}") for anchor in anchors), name
-
-
-def test_every_claim_leads_to_its_code(pages):
-    claims = next(page for path, page in pages.items() if path.name == "claims.html" and path.parent.name == "docs")
-    links = [link for link in claims.links if "source/benchmarks/papers/claims/" in link]
-    assert len(set(links)) > 100
-    assert len(links) >= len(all_claims())
 
 
 @pytest.fixture
@@ -124,16 +116,10 @@ def own_modules(monkeypatch):
         del sys.modules[name]
 
 
-def test_every_name_of_the_facade_has_a_task(own_modules):
-    import tasks
-
-    assert tasks.OTHER not in tasks.by_task()
-
-
 def test_the_api_has_only_public_names(own_modules):
     import api
 
-    names = {entry.full for entry in api.entries().values()}
+    names = set(api.full_names().values())
     assert {"jaxonline.learners.UCB1", "jaxonline.feedback.noise.gaussian", "jaxonline.simulation.simulate"} <= names
     assert "jaxonline.parameters.check.number" not in names
 

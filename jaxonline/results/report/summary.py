@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     import pandas
 
 MAX_PRINTED_LEARNERS, MAX_NOTEBOOK_LEARNERS = 6, 12
+MAX_TITLE_WIDTH = 120  # characters
 PULLS = "pulls"
 REACTING = "The environment reacts to the learner's moves: theorems for oblivious environments do not apply."
 SUMMED_QUANTITIES = ("regret", *REWARD_OF_LOSS, *REWARD_OF_LOSS.values())  # also shown per round
@@ -157,7 +158,7 @@ def result_text(result: Any) -> str:
     """Return the text of a printed result: the best learners with their intervals, in about ten lines."""
     quantity, n_learners = default_quantity(result), len(result.learners)
     table = horizon_table(result, most=MAX_PRINTED_LEARNERS)
-    lines = [shorten(f"Result: {table.title}", WIDTH), *table.text().splitlines()]
+    lines = [shorten(f"Result: {table.title}", MAX_TITLE_WIDTH), *table.text().splitlines()]
     lines += [f"... and {n_learners - MAX_PRINTED_LEARNERS:,} more"] if n_learners > MAX_PRINTED_LEARNERS else []
     others = ", ".join(name for name in result.quantities if name != quantity)
     return "\n".join(
