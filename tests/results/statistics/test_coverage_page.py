@@ -2,7 +2,9 @@
 
 import pytest
 
-from benchmarks.intervals import curves, means, page, quantiles, rankings, stopping
+from benchmarks.intervals import curves, games, laws, means, page, rankings, stopping
+
+LAW = "normal, and 10 with probability 0.1"
 
 
 def test_the_page_has_every_section():
@@ -11,19 +13,24 @@ def test_the_page_has_every_section():
     assert list(page.sections_of(text)) == [section.TITLE for section in page.SECTIONS.values()]
 
 
-def check_lines(table) -> None:
+def check_lines(*tables) -> None:
     lines = page.PAGE.read_text().splitlines()
-    for line in table.markdown().splitlines():
-        assert line in lines
+    for table in tables:
+        for line in table.markdown().splitlines():
+            assert line in lines
 
 
 @pytest.mark.long
-def test_the_coverage_on_the_page_is_what_is_simulated():
+def test_the_numbers_on_the_page_are_what_is_simulated():
     """Some lines of the page, simulated again."""
-    check_lines(means.coverage_of_means(("lognormal, sigma 2", "1 with probability 0.2, else 0"), (20,)))
-    check_lines(curves.coverage_of_curves(("exponential",), (20,)))
-    check_lines(quantiles.coverage_of_quantiles())
-    check_lines(rankings.errors_of_rankings(["lognormal, sigma 1.5"], [2, 7], [20]))
-    check_lines(rankings.errors_of_bounded_rankings())
-    check_lines(rankings.power_of_rankings([20]))
-    check_lines(stopping.coverage_at_stopping(("exponential",)))
+    for rows in (
+        means.errors_of_means([LAW]),
+        means.warned_intervals(means.two_studies, 0.0, 2, [LAW]),
+        rankings.errors_of_rankings([LAW]),
+        rankings.errors_of_rankings([LAW], shared=True),
+        curves.errors_of_bands(["exponential"]),
+    ):
+        check_lines(laws.silent(rows), laws.wrong(rows))
+    check_lines(means.coverage_of_quantiles(), means.kinds_of_intervals(), means.effect_of_the_limit())
+    check_lines(stopping.stopped_studies([(LAW, 0.03)]), stopping.error_rates([(LAW, 0.03)]))
+    check_lines(rankings.power_of_rankings([20]), games.coverage_across_games(["exponential"], [10]))
