@@ -41,7 +41,7 @@ def errors_of_bands(laws: Iterable[str] = CHOSEN, numbers_of_runs: Iterable[int]
 def section() -> str:
     """Return the section about bands."""
     return f"""\
-Bands of cumulative sums of independent steps at {ROUNDS} rounds, in {STUDIES} studies; the law is that of a step. Figures
-of `Result.plot` show these bands. A band is wrong if it misses the expected curve in any round.
+Bands of cumulative sums of independent steps at {ROUNDS} rounds, in {STUDIES} studies; the law is that of a step.
+Figures of `Result.plot` show these bands. A band is wrong if it misses the expected curve in any round.
 
 {report(errors_of_bands(), "a band is wrong", studies=STUDIES)}"""

@@ -97,16 +97,17 @@ def _by_runs(rows: Sequence[Row], keys: Sequence[str], cell: Callable[[Row], str
 
 def report(rows: Sequence[Row], what: str, *keys: str, studies: int = STUDIES) -> str:
     """Return the table of silent errors, a sentence about its largest numbers, and the table of all errors."""
-    limit = 5.0 + 200.0 * (0.05 * 0.95 / studies) ** 0.5
+    limit = 5.0 + 300.0 * (0.05 * 0.95 / studies) ** 0.5
     broken: dict[str, list[str]] = {}
     for row in rows:
         if row["runs"] >= LEAST_RUNS and row["silent"] > limit:
             place = ", ".join(str(row[key]) for key in keys or ("law",))
-            broken.setdefault(place, []).append(f"{row['silent']:.0f} % at {row['runs']} runs")
-    sentence = f"No law with at least {LEAST_RUNS} runs has more than {limit:.1f} %, which is 5 % within chance."
+            broken.setdefault(place, []).append(f"{row['silent']:.1f} % at {row['runs']} runs")
+    above = f"above {limit:.1f} (5 and three standard errors)"
+    sentence = f"With at least {LEAST_RUNS} runs, no number is {above}."
     if broken:
         places = "\n".join(f"* {place}: {', '.join(cells)}" for place, cells in broken.items())
-        sentence = f"With at least {LEAST_RUNS} runs, these numbers are above {limit:.1f} %:\n\n{places}"
+        sentence = f"With at least {LEAST_RUNS} runs, these numbers are {above}:\n\n{places}"
     return f"""\
 Percentage of studies in which {what} without a warning:
 

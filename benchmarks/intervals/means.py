@@ -11,7 +11,8 @@ from benchmarks.intervals.laws import LAWS, RUNS, STUDIES, Row, coverage_table, 
 from jaxonline.parameters.errors import SkewedRunsWarning
 from jaxonline.results.report.tables import Table
 from jaxonline.results.statistics import difference_of_means, growth, mean_over_runs
-from jaxonline.results.statistics.means import quantile_over_runs
+from jaxonline.results.statistics.intervals import skewness
+from jaxonline.results.statistics.means import LARGEST_RATIOS, quantile_over_runs
 
 TITLE = "Means, differences and slopes"
 ROUNDS = np.arange(1, 9)
@@ -20,8 +21,8 @@ KINDS = {
 }  # fmt: skip
 
 
-def errors_of_means(laws: Iterable[str] = tuple(LAWS), numbers_of_runs: Iterable[int] = RUNS) -> list[Row]:
-    """Return the errors of the default interval of a mean; 5 runs have none."""
+def errors_of_means(laws: Iterable[str] = tuple(LAWS), numbers_of_runs: Iterable[int] = RUNS[1:]) -> list[Row]:
+    """Return the errors of the default interval of a mean."""
     rows = []
     for law in laws:
         for n in numbers_of_runs:
@@ -44,6 +45,18 @@ def kinds_of_intervals(laws: Iterable[str] = tuple(LAWS), n_runs: int = 50) -> T
             row[name] = 100 * float(((of.low > 0) | (of.high < 0)).mean())
         rows.append(row)
     return coverage_table(rows, *KINDS, "Betting")
+
+
+def effect_of_the_limit(limits: Iterable[float] = (0.2, 0.3, 0.4), n_runs: int = 50) -> Table:
+    """Return what other limits of |skewness| / sqrt(runs) would change, for the default interval of a mean."""
+    rows = []
+    for law in ("exponential", "lognormal, sigma 1.5", "Pareto, index 2.5"):
+        values = LAWS[law].centred(np.random.default_rng([1, n_runs]), (4 * STUDIES, n_runs))
+        of, ratios = mean_over_runs(values), np.abs(skewness(values)) / n_runs**0.5
+        parts = {limit: shares((of.low > 0) | (of.high < 0), ratios > limit) for limit in limits}
+        cells = {f"limit {limit:g}": f"{part['silent']:.1f} ({part['warned']:.0f})" for limit, part in parts.items()}
+        rows.append({"law": law} | cells)
+    return coverage_table(rows)
 
 
 def warned_intervals(
@@ -98,6 +111,10 @@ def section() -> str:
 law is that of the differences of two learners, run by run. Fewer than 6 runs have no interval.
 
 {report(errors_of_means(), "the interval misses the mean")}
+A warning comes if |skewness| / sqrt(runs) is above {LARGEST_RATIOS["mean"]:g}. Other limits, with {4 * STUDIES:,}
+studies of 50 runs: percentage that is wrong without a warning, and in brackets that warns.
+
+{effect_of_the_limit().markdown()}
 ### Other kinds of intervals
 
 Percentage of studies of 50 runs in which the interval misses the mean. `Betting` requires limits of the values, so the
@@ -122,7 +139,7 @@ normal with the same mean.
 `Result.growth` of curves that grow linearly over 8 rounds. The steps are independent, and have the named law with
 the mean 1 and the standard deviation 1.
 
-{report(warned_intervals(slope, 1.0, 3), "the interval misses the slope")}
+{report(warned_intervals(slope, 1.0, 3, numbers_of_runs=RUNS[1:]), "the interval misses the slope")}
 ### A quantile
 
 Percentage of studies in which the interval of `Result.quantile_interval` contains the quantile. Its ends are order

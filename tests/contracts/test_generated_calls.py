@@ -72,7 +72,8 @@ OTHERS = {  # other ranges, and ranges that a declaration gives as numbers
         learners.EXP3.exploration learners.EXP3P.beta learners.EXP3P.exploration learners.EXP4.exploration
         learners.FixedShare.share noise.RareErrors.rate""",
     "above 0 and below 1": """
-        CoverageError.alpha Precision.level UntilDecided.level bounds.baseline_risk.delta bounds.exp3_ix.delta
+        CoverageError.alpha Precision.level Precision.rarest_event UntilDecided.level
+        UntilDecided.rarest_event bounds.baseline_risk.delta bounds.exp3_ix.delta
         bounds.exp3_p.delta bounds.lai_robbins.means bounds.rucb.delta bounds.successive_elimination.delta
         bounds.weighted_majority.beta bounds.with_high_probability.delta learners.DiscountedUCB.discount
         learners.FixedConfidenceUCB.delta learners.SuccessiveElimination.delta learners.WeightedMajority.beta

@@ -90,7 +90,7 @@ def test_pseudo_regret_is_the_sum_of_the_gaps(bandit):
 
 
 def test_measures_have_intervals_plots_storage_and_selection(bandit, tmp_path):
-    pulls = bandit.mean("pulls")
+    pulls = bandit.mean("pulls", interval=jo.intervals.Student())  # of few runs
     np.testing.assert_allclose(pulls.mean.sum(axis=-1), [[25.0, ROUNDS]])
     assert (pulls.low <= pulls.mean).all()
     lines = bandit.plot(quantity="longest row").get_lines()
