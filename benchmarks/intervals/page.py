@@ -23,7 +23,8 @@ such as "7.5 (80)" means that 7.5 % of the studies are wrong, and that 80 % emit
 The laws are those of the runs. Their means are known, and each law is shifted to the mean that the section names.
 "Uniform" has the mean 0 and the variance 1, and so has "normal"; 0.2 normal has the standard deviation 0.2. An event
 with probability q is missing from all of n runs with probability (1 - q)^n. Then the runs cannot show it, and no
-warning is possible. `python -m benchmarks.intervals` writes this page, and a test checks some lines. """
+warning is possible. `python -m benchmarks.intervals` writes this page, and a test checks some lines.
+"""
 
 
 def write_page(names: Iterable[str] = ()) -> None:
