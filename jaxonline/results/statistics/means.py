@@ -161,7 +161,7 @@ def difference_of_means(
             SkewedRunsWarning, stacklevel=2,
         )  # fmt: skip
     quantile = special.stdtrit(squares.sum() ** 2 / (squares**2 / (n_runs - 1)).sum(), 0.5 + level / 2)
-    ends = error * inverse_of_hall([quantile, -quantile], kappa)
+    ends = error * inverse_of_hall(np.array([quantile, -quantile]), kappa)
     return Difference(mean, mean - max(error * quantile, float(ends[0])), mean + max(error * quantile, -float(ends[1])))
 
 
