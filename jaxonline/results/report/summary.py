@@ -161,9 +161,13 @@ def result_text(result: Any) -> str:
     lines = [shorten(f"Result: {table.title}", MAX_TITLE_WIDTH), *table.text().splitlines()]
     lines += [f"... and {n_learners - MAX_PRINTED_LEARNERS:,} more"] if n_learners > MAX_PRINTED_LEARNERS else []
     others = ", ".join(name for name in result.quantities if name != quantity)
-    return "\n".join(
-        [*lines, shorten(f"also measured: {others}", WIDTH), *notes(result.meta, len(result.runs), result.interval)]
-    )
+    return "\n".join([*lines, shorten(f"also measured: {others}", WIDTH), *notes_of(result)])
+
+
+def notes_of(result: Any) -> list[str]:
+    """Return the notes of a result; runs that are all equal are not called few."""
+    last = result.values(default_quantity(result))[:, :, -1]
+    return notes(result.meta, len(result.runs) if (last != last[:, :1]).any() else 1, result.interval)
 
 
 def notes(meta: Mapping[str, Any], n_runs: int, interval: ConfidenceInterval) -> list[str]:
@@ -196,9 +200,7 @@ def result_html(result: Any) -> str:
     """Return the HTML of a result for notebooks: a table of learners, and the metadata."""
     more = len(result.learners) - MAX_NOTEBOOK_LEARNERS
     rest = [f"... and {more:,} more"] if more > 0 else []
-    lines = "".join(
-        f"<p>{html.escape(line)}</p>" for line in [*rest, *notes(result.meta, len(result.runs), result.interval)]
-    )
+    lines = "".join(f"<p>{html.escape(line)}</p>" for line in [*rest, *notes_of(result)])
     shown = {name: value for name, value in result.meta.items() if name != "methods" and value not in (None, "", [])}
     about = "\n".join(f"{name}: {value}" for name, value in shown.items())
     details = f"<details><summary>How it was made</summary><pre>{html.escape(about)}</pre></details>" if about else ""

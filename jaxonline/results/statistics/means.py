@@ -94,16 +94,19 @@ def mean_over_runs(
     return estimate._replace(low=low, high=high)
 
 
-def warn_of_skewness(values: Float[np.ndarray, "L R"], names: Sequence[str], quantity: str) -> None:
+_BOUNDED = ", or use interval=jo.intervals.Betting(low, high) where the limits of a round are known"
+
+
+def warn_of_skewness(values: Float[np.ndarray, "L R"], names: Sequence[str], what: str, cure: str = _BOUNDED) -> None:
     """Warn of means whose runs are so skewed that their intervals miss more often than the level says."""
     ratios, n_runs = _skewness_ratios(values)
     if named := skewed_names(values, names):
         worst = int(np.argmax(ratios))
         warnings.warn(
-            f"the {quantity} of {to_one_line(', '.join(named))} is skewed over the runs (skewness / sqrt(runs) is "
+            f"the {what} of {to_one_line(', '.join(named))} is skewed over the runs (skewness / sqrt(runs) is "
             f"{ratios[worst]:.2f}), so the interval may miss the mean more often than its level says; simulate at "
-            f"least {math.ceil(n_runs[worst] * (ratios[worst] / LARGEST_RATIOS['mean']) ** 2):,} runs and look again, "
-            "or use interval=jo.intervals.Betting(low, high) where the limits of a round are known",
+            f"least {math.ceil(n_runs[worst] * (ratios[worst] / LARGEST_RATIOS['mean']) ** 2):,} runs and look again"
+            f"{cure}",
             SkewedRunsWarning, stacklevel=4,
         )  # fmt: skip
 
@@ -146,7 +149,7 @@ def difference_of_means(
     if not n_runs.all():
         return Difference(np.nan, np.nan, np.nan)
     mean = float(samples[0].mean() - samples[1].mean())
-    if n_runs.min() < 2:
+    if 2.0 ** (1 - n_runs.min()) > 1.0 - level:  # as in `SkewCorrected`
         return Difference(mean, np.nan, np.nan)
     squares = np.array([sample.var(ddof=1) for sample in samples]) / n_runs  # of the standard errors
     error = math.sqrt(squares.sum())
@@ -264,7 +267,7 @@ def growth(
     weights, mean = x / (x @ x), values.mean(axis=0)
     exponent = float(weights @ np.log(mean))
     linear = np.concatenate([(runs / mean) @ weights for runs in chunk_runs(values)])
-    warn_of_skewness(linear[None], [name], "growth exponent")
+    warn_of_skewness(linear[None], [name], "growth exponent", cure="")
     estimate = mean_over_runs(linear[None], level)  # the mean is 0
     return Growth(exponent, exponent + float(estimate.low[0]), exponent + float(estimate.high[0]))
 

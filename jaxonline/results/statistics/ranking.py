@@ -121,8 +121,8 @@ def _letter(n: int) -> str:
 # Decisions about pairs of learners that hold for all numbers of runs at once, for `simulate(stop=UntilDecided(...))`.
 #
 # A pair is decided by an interval for its mean paired difference. The interval holds for all numbers of runs, and is
-# corrected for the number of pairs (Bonferroni). So all decisions, at whatever number of runs they are made, are
-# correct together with probability `level`.
+# corrected for the number of pairs (Bonferroni). So all decisions are correct together
+# with probability `level`, after any number of runs.
 
 
 UNDECIDED, BETTER, WORSE, SIMILAR = range(4)

@@ -18,7 +18,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.errors import did_you_mean
 from jaxonline.results import Result
 from jaxonline.results.quantities import default_quantity
-from jaxonline.results.report.summary import horizon_table, notes
+from jaxonline.results.report.summary import horizon_table, notes_of
 from jaxonline.results.report.tables import Table
 from jaxonline.results.tuned import Tuned
 from jaxonline.simulation import Precision, UntilDecided, sweep
@@ -282,7 +282,7 @@ def study_report(
             for i, name in enumerate(result.learners)
         },
     }  # fmt: skip
-    sentences = [f"{note[0].upper()}{note[1:]}." for note in notes(result.meta, len(result.runs), result.interval)]
+    sentences = [f"{note[0].upper()}{note[1:]}." for note in notes_of(result)]
     if len(last) < len(bounds):
         unknown = ", ".join(name for name in bounds if name not in last)
         sentences.append(f"The bounds do not cover the steps of {unknown}.")

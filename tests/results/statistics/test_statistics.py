@@ -154,3 +154,25 @@ def test_results_exclude_failed_runs_and_have_all_rounds():
             np.testing.assert_array_equal(field[learner], runs[rank - 1])
     nothing = quantile_over_runs(np.full((1, 4), np.nan), 0.5, 0.9)
     assert np.isnan([nothing.value, nothing.low, nothing.high]).all()
+
+
+@pytest.mark.filterwarnings("ignore::jaxonline.parameters.errors.SkewedRunsWarning")
+def test_differences_and_slopes_of_skewed_runs_cover():
+    """400 studies of 20 lognormal(1.5) and 20 normal runs with equal means, and of sums of such steps with slope 1.
+    Hall's correction covers in about 89 and 94 %: fewer than 84 and 89 % come once in 10^3. Welch's interval covers in
+    77 %."""
+    rng, mean, rounds = np.random.default_rng(5), np.exp(1.5**2 / 2), np.array([8, 16, 32, 64])
+    covers, welch, slopes = 0, 0, 0
+    for _ in range(400):
+        first, second = rng.lognormal(sigma=1.5, size=20), mean + 0.5 * rng.normal(size=20)
+        found = difference_of_means(first, second)
+        covers += found.low <= 0 <= found.high
+        plain = stats.ttest_ind(first, second, equal_var=False).confidence_interval(0.95)
+        welch += plain.low <= 0 <= plain.high
+        assert found.low <= plain.low + 1e-9
+        assert found.high >= plain.high - 1e-9
+        exponent = growth(rounds, np.cumsum(rng.lognormal(sigma=1.5, size=(20, 64)), axis=1)[:, rounds - 1])
+        slopes += exponent.low <= 1 <= exponent.high
+    assert covers >= 336
+    assert slopes >= 356
+    assert welch < 336
