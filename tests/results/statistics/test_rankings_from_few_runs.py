@@ -75,13 +75,15 @@ def test_corrected_levels_require_a_minimum_number_of_runs():
 
 @pytest.mark.long
 @pytest.mark.parametrize("n_learners", [2, 7])
-@pytest.mark.parametrize("distribution", ["lognormal, sigma 1.5", "normal, and 10 with probability 0.1"])
-def test_at_most_six_per_cent_are_wrong_without_a_warning(distribution, n_learners):
-    """Of 400 studies of 30 runs with a right share of 6 %, more than 40 are wrong once in 2,000. With the t-tests,
-    more are wrong."""
+@pytest.mark.parametrize(
+    ("distribution", "uncorrected"), [("lognormal, sigma 1.5", 10.0), ("normal, and 10 with probability 0.1", 6.0)]
+)
+def test_at_most_six_per_cent_are_wrong_without_a_warning(distribution, uncorrected, n_learners):
+    """Of 400 studies of 30 runs with a right share of 6 %, more than 40 are wrong once in 2,000. With t-tests,
+    7 to 17 % are wrong."""
     (row,) = rankings.errors_of_rankings([distribution], [n_learners], [30], studies=400)
     assert row["silent"] <= 10.0
-    assert row["student"] > 10.0
+    assert row["student"] > max(uncorrected, row["wrong"])
 
 
 @pytest.mark.long
