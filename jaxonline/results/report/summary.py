@@ -1,6 +1,7 @@
 """Text of a printed result, and its tables for notebooks, papers and pandas."""
 
 import html
+import textwrap
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -158,7 +159,8 @@ def result_text(result: Any) -> str:
     """Return the text of a printed result: the best learners with their intervals, in about ten lines."""
     quantity, n_learners = default_quantity(result), len(result.learners)
     table = horizon_table(result, most=MAX_PRINTED_LEARNERS)
-    lines = [shorten(f"Result: {table.title}", MAX_TITLE_WIDTH), *table.text().splitlines()]
+    title = to_one_line(f"Result: {table.title}")
+    lines = [*textwrap.wrap(title, MAX_TITLE_WIDTH, max_lines=2, placeholder=" …"), *table.text().splitlines()]
     lines += [f"... and {n_learners - MAX_PRINTED_LEARNERS:,} more"] if n_learners > MAX_PRINTED_LEARNERS else []
     others = ", ".join(name for name in result.quantities if name != quantity)
     return "\n".join([*lines, shorten(f"also measured: {others}", WIDTH), *notes_of(result)])
