@@ -10,6 +10,7 @@ import signal
 import sys
 import traceback
 import warnings
+import weakref
 from collections.abc import Collection, Iterator
 from importlib import metadata
 from typing import Annotated, Any
@@ -59,6 +60,7 @@ class Commands(TyperGroup):
         except Exception:
             sys.stderr.write(replace_controls(traceback.format_exc()))
             code = EXIT_BUG
+        _interrupt.end()
         try:
             sys.stdout.flush()
         except OSError:
@@ -227,10 +229,53 @@ def _discard_output() -> None:
         os.dup2(nothing.fileno(), sys.stdout.fileno())
 
 
+class _Interrupted(KeyboardInterrupt):
+    """Ctrl-C or SIGTERM; unlike a KeyboardInterrupt, it can have a weak reference."""
+
+
+class _Interrupt:
+    """Handler of signals that ends a command.
+
+    Python drops an exception that is raised inside a callback of JAX, such as that of the garbage collection. The
+    handler looks every half second whether its exception still exists, and raises it again if it was dropped.
+    """
+
+    _raised: Any = staticmethod(lambda: None)
+
+    def __call__(self, number: int, frame: Any) -> None:
+        if hasattr(signal, "setitimer"):
+            signal.signal(signal.SIGALRM, self)
+            signal.setitimer(signal.ITIMER_REAL, 0.5)
+            if number == signal.SIGALRM and self._raised() is not None:
+                return
+        error = _Interrupted()
+        self._raised = weakref.ref(error)
+        try:
+            raise error
+        finally:
+            del error  # the frame would keep it
+
+    @staticmethod
+    def end() -> None:
+        """Stop looking."""
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+_interrupt = _Interrupt()
+
+
+def _hide_interrupts(dropped: Any) -> None:
+    if not isinstance(dropped.exc_value, KeyboardInterrupt):
+        sys.__unraisablehook__(dropped)
+
+
 def main(commands: Any = app) -> None:
     """Run a command line. SIGTERM ends a command as Ctrl-C does. A question mark replaces unprintable characters."""
-    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIGTERM, signal.SIG_DFL)):
+        if signal.getsignal(number) is default:
+            signal.signal(number, _interrupt)
+    sys.unraisablehook = _hide_interrupts
     replace_unencodable(sys.stdout, sys.stderr)
     warnings.formatwarning = lambda message, *_, **__: f"Warning: {to_one_line(str(message))}\n"
     commands()

@@ -124,7 +124,7 @@ class ContraryLabels(ScalarOutcome):
     """Adversarial labels that contradict the prediction (-1 for the prediction 0): a deterministic learner always errs.
 
     The instance is the constant advice of K experts. One expert advises -1, another +1, and one of them is right in at
-    least half of the rounds. So the regret is at least T/2 mistakes (the negative result of lecture E). This bound also
+    least half of the rounds. So the regret is at least T/2 mistakes (the negative result of Park's lecture). This bound also
     holds for the regret against linear predictors, since a unit vector w can follow one expert.
 
     Args:

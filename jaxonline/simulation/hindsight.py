@@ -30,7 +30,7 @@ class Hindsight:
     """
 
     def __init__(
-        self, game: Game, comparator: HindsightComparator, plan: Plan, runs: np.ndarray, code: str = "",
+        self, game: Game, comparator: HindsightComparator, plan: Plan, runs: Sequence[int] | np.ndarray, code: str = "",
         max_bytes: int = MAX_HISTORY_BYTES,
     ):  # fmt: skip
         if not game.oblivious:
@@ -42,7 +42,7 @@ class Hindsight:
         self.comparator = comparator
         self._matchup = Matchup(cast_leaves(game, game.dtype), None, None, {}, code=code)
         self._plan = plan.single_run() if game.deterministic else plan.single_device()
-        self._runs = [0] if game.deterministic else runs.tolist()
+        self._runs = [0] if game.deterministic else np.asarray(runs).tolist()
         self._max_bytes = max_bytes
         self.rows = JobArrays(
             "hindsight", "hindsight", (COMPARATOR_LOSS,), (0, 1), 1, AXES[2:] if game.deterministic else AXES[1:]

@@ -38,7 +38,7 @@ class Plan(NamedTuple):
     rounds: np.ndarray
     width: int
     mesh: Mesh
-    blocks: list[int]
+    blocks: Sequence[int]
 
     def n_steps(self) -> int:
         """Return the number of segments to play, over all waves of blocks."""

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import numpy as np
 from jax.sharding import Mesh
 
 from jaxonline._xla.barriers import user_code
@@ -154,10 +153,10 @@ def _compute_until(options: SimulationOptions, rule: Precision | UntilDecided) -
 
     def play_more(runs: range, before: Result | None) -> Result:
         if options.checkpoint is None:
-            new = _compute(options.with_runs(np.asarray(runs)))
+            new = _compute(options.with_runs(runs))
             return new if before is None else before.merge_runs(new)
         # the checkpoint has the earlier runs; it records from the start that intervals are looked at repeatedly
-        return _compute(options.with_runs(np.arange(runs.stop)), rule.attributes(False, runs.stop, interval))
+        return _compute(options.with_runs(range(runs.stop)), rule.attributes(False, runs.stop, interval))
 
     @functools.cache
     def all_runs_are_equal() -> bool:

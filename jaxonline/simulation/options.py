@@ -103,10 +103,10 @@ def record_rounds(n_rounds: int, record_at: RecordedRounds, spacing: Spacing = "
     return np.minimum(np.arange(length, n_rounds + length, length), n_rounds)
 
 
-def check_runs(runs: RunIndices | None, n_runs: int) -> np.ndarray:
+def check_runs(runs: RunIndices | None, n_runs: int) -> range | np.ndarray:
     """Return the indices of the runs to simulate (default: all); ValueError unless they are distinct and in range."""
     if runs is None:
-        return np.arange(n_runs)
+        return range(n_runs)
     selected = check.finite_array("runs", runs)
     if selected.ndim != 1 or selected.size == 0 or not np.issubdtype(selected.dtype, np.integer):
         raise ArgumentError("runs", f"must be a sequence of at least one run index (got {check.quote(runs)})")
@@ -162,7 +162,7 @@ class SimulationOptions:
     n_rounds: int
     rounds: np.ndarray  # recorded rounds
     n_runs: int
-    runs: np.ndarray  # indices of the runs to simulate
+    runs: range | np.ndarray  # indices of the runs to simulate
     key: jax.Array
     stop: Precision | UntilDecided | None  # the stopping rule
     width: int  # runs per block
@@ -171,7 +171,7 @@ class SimulationOptions:
     checkpoint: Checkpoint | None  # the store, or None
     workers: Workers | None  # workers of the cluster, or None
 
-    def with_runs(self, runs: np.ndarray) -> "SimulationOptions":
+    def with_runs(self, runs: range) -> "SimulationOptions":
         """Return the options with the given runs instead."""
         options = replace(self, runs=runs)
         return replace(options, mesh=_mesh_for(self.mesh, len(options.blocks)))
@@ -182,9 +182,14 @@ class SimulationOptions:
         return {name: learner for team in self.teams for name, learner in team.members.items()}
 
     @property
-    def blocks(self) -> list[int]:
+    def last_run(self) -> int:
+        """The largest index of a run."""
+        return self.runs[-1] if isinstance(self.runs, range) else int(self.runs.max())
+
+    @property
+    def blocks(self) -> Sequence[int]:
         """Indices of the blocks that contain the runs."""
-        return np.unique(self.runs // self.width).tolist()
+        return _blocks_of(self.runs, self.width)
 
     @property
     def blocks_at_once(self) -> int:
@@ -216,7 +221,7 @@ def check_options(
     store = None if checkpoint is None else Checkpoint.of(checkpoint)
     statistic = _check_comparator(game, comparator)
     counted = cast_leaves(with_defaults(measures), game.dtype)
-    mesh = _mesh_for(mesh, 1 if workers else len(np.unique(selected // width)))
+    mesh = _mesh_for(mesh, 1 if workers else len(_blocks_of(selected, width)))
     teams = teams_of(game, learners, mesh)
     if game.rewards and ROUNDS_PLAYED not in counted and any(can_stop(team.record) for team in teams):
         counted = cast_leaves(with_defaults([*measures, RoundsPlayed()]), game.dtype)
@@ -253,6 +258,12 @@ def _check_stopping(name: str, comparator: Any) -> None:
         raise ArgumentError("comparator", problem)
 
 
+def _blocks_of(runs: range | np.ndarray, width: int) -> Sequence[int]:
+    if isinstance(runs, range):
+        return range(runs.start // width, -(-runs.stop // width))
+    return np.unique(runs // width).tolist()
+
+
 def _mesh_for(mesh: Mesh, n_blocks: int) -> Mesh:
     """Return a mesh of only as many devices as there are blocks; more devices would repeat the last block."""
     return blocks.default_mesh(list(mesh.devices.flat)[:n_blocks])
@@ -286,7 +297,7 @@ def _check_block_size(block_size: Any) -> int:
 
 
 def _check_memory(options: SimulationOptions, statistic: Any) -> None:
-    """Raise an ArgumentError if the rounds of one block need more memory than this machine has."""
+    """Raise an ArgumentError if the rounds of a block, or the numbers of all runs, need more memory than there is."""
     rounds = max(sum(map(_bytes_of, jax.tree.leaves(team.record))) * len(team.members) for team in options.teams)
     run_bytes = rounds + sum(map(_bytes_of, jax.tree.leaves(statistic)))
     available = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else math.inf
@@ -296,6 +307,14 @@ def _check_memory(options: SimulationOptions, statistic: Any) -> None:
             "block_size",
             f"must fit into memory: {options.width:,} runs of this game need more than {needed:,.0f} GB, and this "
             f"machine has {memory:,.0f} GB (got {options.width})",
+        )
+    recorded = 8 * len(options.measures) * len(options.members) * len(options.rounds)
+    if options.stop is None and len(options.runs) * recorded > available:
+        needed, memory = len(options.runs) * recorded / 1e9, available / 1e9
+        raise ArgumentError(
+            "n_runs",
+            f"must fit into memory: the numbers of {len(options.runs):,} runs need more than {needed:,.0f} GB, and this "
+            f"machine has {memory:,.0f} GB (got {options.n_runs:,}); use fewer runs or a smaller record_at",
         )
 
 

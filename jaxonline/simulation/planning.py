@@ -159,7 +159,7 @@ def plan_study(options: SimulationOptions) -> StudyPlan:
         comparator=([matchup.comparator for matchup in matchups], hindsight and hindsight.comparator),
     )  # fmt: skip
     rows = tuple(job.rows for job in (*jobs, *shared, hindsight) if job)
-    layout = StoreLayout(tuple(options.members), int(options.runs.max()) + 1, tuple(plan.rounds.tolist()), rows)
+    layout = StoreLayout(tuple(options.members), options.last_run + 1, tuple(plan.rounds.tolist()), rows)
     return StudyPlan((*shared, *jobs), hindsight, inputs, layout, _meta_of(options))
 
 
@@ -235,7 +235,7 @@ def collect_result(options: SimulationOptions, study: StudyPlan, computed: Compu
     """Make the result of the requested runs."""
     rounds, numbers = options.rounds, _numbers_of_runs(options, computed)
     result = Result(
-        learners=tuple(options.members), runs=options.runs, rounds=rounds,
+        learners=tuple(options.members), runs=np.asarray(options.runs), rounds=rounds,
         comparator_loss=numbers.pop(COMPARATOR_LOSS, None),
         first_nonfinite=numbers.pop("first_nonfinite"), first_overflow=numbers.pop("first_overflow"), meta=study.meta,
         measures={name: numbers[name] for name in sorted(numbers)},
@@ -251,7 +251,7 @@ def collect_result(options: SimulationOptions, study: StudyPlan, computed: Compu
 
 def _numbers_of_runs(options: SimulationOptions, computed: ComputedStudy) -> dict[str, np.ndarray]:
     """Return arrays [L, R, G, ...] of all learners: jobs are concatenated along L, and shared arrays are broadcast."""
-    runs, width = options.runs, options.width
+    runs, width = np.asarray(options.runs), options.width
     positions = np.searchsorted(options.blocks, runs // width) * width + runs % width
     if (np.diff(positions) == 1).all():
         positions = slice(positions[0], positions[-1] + 1)  # a slice copies nothing

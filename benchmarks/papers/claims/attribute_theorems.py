@@ -1,4 +1,4 @@
-"""Theorems of paper C: risks of the Baseline and of AER, deviations of estimates, remarks, and the lower bound.
+"""Theorems of Cesa-Bianchi et al. (2010c): risks of the Baseline and of AER, deviations, remarks, and the lower bound.
 
 The functions printed_* are formulas as printed in the paper.
 """

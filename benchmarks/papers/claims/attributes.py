@@ -1,4 +1,4 @@
-"""Estimates from k of d attributes (paper C), checked by enumeration of all outcomes for d = 4 and k = 4.
+"""Estimates from k of d attributes (Cesa-Bianchi et al. 2010c), checked by enumeration of all outcomes, d = k = 4.
 
 Losses other than the squared loss have a random number of attributes, at most 1 + 5. The functions printed_* are
 formulas as printed in the paper.
@@ -52,7 +52,7 @@ def printed_attribute_gradient(
     seen: AttributeIndices,
     x_subset: Float[Array, "half"],
 ) -> Float[Array, "d"]:
-    """Return the gradient estimate printed in paper C, Algorithm 2: y^ has x_j for x_i (E14).
+    """Return the gradient estimate printed in the paper, Algorithm 2: y^ has x_j for x_i (E14).
 
     Here j is the last index in the loop that computes v, which is the largest index.
     """
@@ -213,13 +213,13 @@ def _pairs(form: str, options: Options, moment: int, target: np.ndarray) -> Veri
 
 
 def printed_pair_loss(w: Float[Array, "d"], moments: PairMoments, y: ArrayLike) -> Float[Array, ""]:
-    """Return w'Aw + 2 y w'v + y^2, the loss printed in paper C, Algorithm 1; - 2 y w'v is right (E15)."""
+    """Return w'Aw + 2 y w'v + y^2, the loss printed in the paper, Algorithm 1; - 2 y w'v is right (E15)."""
     return w @ moments.A @ w + 2 * y * (w @ moments.v) + y * y
 
 
 @claim("squared loss from k attributes, Baseline", "C, Algorithm 1", note=15, **PRINTED_BIASED)
 def _loss(form: str, options: Options) -> Verification:
-    """The loss printed in paper C, with + 2 y w'v, estimates (<w, x> + y)^2, whose minimiser predicts -y."""
+    """The loss printed in the paper, with + 2 y w'v, estimates (<w, x> + y)^2, whose minimiser predicts -y."""
     loss = pair_loss if form == "corrected" else printed_pair_loss
     p, moments = zip(*AttributePairs(K).support(X), strict=True)
     loss_of_outcomes = jax.vmap(lambda *moments: loss(jnp.asarray(W), PairMoments(*moments), Y))

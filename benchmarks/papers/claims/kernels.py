@@ -1,4 +1,4 @@
-"""Kernels and estimates of feature vectors (paper A, sections 2, 3.3 and 5 and appendix B).
+"""Kernels and estimates of feature vectors (Cesa-Bianchi et al. 2010a, sections 2, 3.3 and 5 and appendix B).
 
 The mean of the inner product of an estimate Psi~ and the exact Psi(x') is the kernel value k(x, x'). The check of a
 feature map has one term for each number of copies (for the Gaussian map, for each pair of numbers). The points x and
@@ -96,12 +96,12 @@ def _check_map(
 
 
 def printed_binomial(a: ArrayLike, exponent: float) -> Array:
-    """Return (1 + <x, x'>)^-alpha, paper A's "binomial kernel", which is no kernel (E5); `a` is <x, x'>."""
+    """Return (1 + <x, x'>)^-alpha, the paper's "binomial kernel", which is no kernel (E5); `a` is <x, x'>."""
     return (1.0 + as_floating(a)) ** -exponent
 
 
 def printed_binomial_coefficients(n_terms: int, exponent: float) -> np.ndarray:
-    """Return the Taylor coefficients of `printed_binomial` (E5 of paper A), which alternate in sign."""
+    """Return the Taylor coefficients of `printed_binomial` (E5 of the paper), which alternate in sign."""
     n = np.arange(check.count("n_terms", n_terms))
     return (-1.0) ** n * special.poch(exponent, n) / special.factorial(n)
 
@@ -122,7 +122,7 @@ _BETAS: dict[type, Callable[[Any, int], float]] = {
        printed="within tolerance")  # fmt: skip
 @claim("feature map, binomial kernel", "A, section 2", Binomial(0.5), 1.3, note=5, **PRINTED_BIASED)
 def _dot_product(form: str, options: Options, kernel: Any, p: float) -> Verification:
-    """Features with weights sqrt(beta_n) > 0 give the kernel (1 - <x, x'>)^-alpha, not the one printed in paper A."""
+    """Features with weights sqrt(beta_n) > 0 give the kernel (1 - <x, x'>)^-alpha, not the one printed in the paper."""
 
     def term(n: int) -> float:
         return _BETAS[type(kernel)](kernel, n) * INNER**n
@@ -158,9 +158,10 @@ def _absolute_product(form: str, options: Options) -> Verification:
 
 @struct
 class PrintedGaussianFeatureMap(GaussianFeatureMap):
-    """Gaussian feature map printed in paper A, Subroutine 5: (2/width^2)^n / n! lacks the square root (E6).
+    """Gaussian feature map printed in the paper, Subroutine 5: (2/width^2)^n / n! lacks the square root (E6).
 
-    The inner product of two printed features (paper A, Subroutines 6 and 7) is `printed_gaussian_kernel`.
+    The inner product of two printed features (the paper, Subroutines 6 and 7) is
+    `printed_gaussian_kernel`.
     """
 
     def log_beta(self, n: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
@@ -203,7 +204,7 @@ def _gaussian(form: str, options: Options) -> Verification:
 
 
 def printed_gaussian_kernel(x: ArrayLike, x2: ArrayLike, width: float) -> float:
-    """Return the inner product of two Gaussian features as printed in paper A (E6).
+    """Return the inner product of two Gaussian features as printed in the paper (E6).
 
     The product is e^(-(|x|^2 + |x'|^2)/width^2) sum_n (4 <x, x'>/width^4)^n / n!^2.
     """
@@ -215,7 +216,7 @@ def printed_gaussian_kernel(x: ArrayLike, x2: ArrayLike, width: float) -> float:
 @claim("inner product of exact Gaussian features", "A, appendix B", note=6, mathematics="printed corrected",
        **PRINTED_BIASED)  # fmt: skip
 def _gaussian_series(form: str, options: Options) -> Verification:
-    """The inner product of the features printed in paper A is 1.521 where the Gaussian kernel is 0.951."""
+    """The inner product of the features printed in the paper is 1.521 where the Gaussian kernel is 0.951."""
     right = math.exp(-float(X @ X + X2 @ X2)) * sum((2 * INNER) ** n / math.factorial(n) for n in range(60))
     value = printed_gaussian_kernel(X, X2, 1.0) if form == "printed" else right
     return unbiased(None, _gaussian_value(1.0), support=[(1.0, value)])
@@ -302,7 +303,7 @@ def _quadratic_features(form: str, options: Options) -> Verification:
 def printed_gaussian_second_moment(
     p: float, copy_moment: float, width: float, pair_moment: float | None = None
 ) -> float:
-    """Exact second moment (p/(p-1))^2 I_0(2 sqrt(pF)/w^2) I_0(4 sqrt(pM)/w^2) of paper A's printed Gaussian map (E7).
+    """Exact second moment (p/(p-1))^2 I_0(2 sqrt(pF)/w^2) I_0(4 sqrt(pM)/w^2) of the paper's printed Gaussian map (E7).
 
     `copy_moment` is M = E |x~|^2; `pair_moment` is F = E <x~, x~'>^2, by default the largest possible value M^2.
     """
@@ -312,7 +313,7 @@ def printed_gaussian_second_moment(
 
 
 def printed_lemma5_bound(p: float, copy_moment: float, width: float) -> float:
-    """Bound (p/(p-1))^2 exp((sqrt(p) M + 2 p sqrt(M)) / w^2) on E|Psi~|^2 printed in paper A, Lemma 5 (E7).
+    """Bound (p/(p-1))^2 exp((sqrt(p) M + 2 p sqrt(M)) / w^2) on E|Psi~|^2 printed in the paper, Lemma 5 (E7).
 
     The exponent lacks a factor 2: the last step of the proof squares two exponential series, and (sum a^n/n!)^2 is
     e^(2a). The bound is inf if it exceeds float64.
@@ -347,7 +348,7 @@ def _lemma3(form: str, options: Options) -> Verification:
 @claim("second moment of the Gaussian map", "A, Lemma 5", note=7, sampled=True, mathematics="printed",
        **PRINTED_VIOLATED)  # fmt: skip
 def _lemma5(form: str, options: Options) -> Verification:
-    """Compare exact second moments of feature maps with the bound of paper A, Lemma 5, as printed or corrected.
+    """Compare exact second moments of feature maps with the bound of the paper, Lemma 5, as printed or corrected.
 
     The corrected bound is (p/(p-1))^2 I_0(2 sqrt(p) M / width^2) exp(2 p M / width^2), with M = E|x~|^2; M^2 is the
     largest possible E <x~, x~'>^2.

@@ -1,4 +1,4 @@
-"""Algorithm 1 of paper A: the length of the gradient in an RKHS, the projection, queries and the regret in regression.
+"""Algorithm 1 of Cesa-Bianchi et al. (2010a): gradients in an RKHS, the projection, queries, regret in regression.
 
 The functions printed_* are formulas as printed in the paper.
 """
@@ -48,7 +48,7 @@ LINEAR = DotProductFeatureMap(Linear(), FiniteDistribution([0.0, 1.0]))
 
 
 def printed_projection(squared_norm: ArrayLike, bound: ArrayLike) -> Array:
-    """Factor on alpha printed in paper A, Algorithm 1: sqrt(B_w)/n~ if n~ = |w|^2 > B_w (E8: sqrt(B_w/n~))."""
+    """Factor on alpha printed in the paper, Algorithm 1: sqrt(B_w)/n~ if n~ = |w|^2 > B_w (E8: sqrt(B_w/n~))."""
     n, bound = as_floating(squared_norm), as_floating(bound)
     return jnp.where(n > bound, jnp.sqrt(bound) / n, jnp.ones_like(n))
 
@@ -84,7 +84,7 @@ def printed_gradient_length(
     hypothesis: Callable[[NoisyFeature], Float[Array, ""]],
     y: ArrayLike,
 ) -> LengthEstimate:
-    """Estimate g~ of a classification loss printed in paper A, Subroutine 1: no y inside the product (E9).
+    """Estimate g~ of a classification loss printed in the paper, Subroutine 1: no y inside the product (E9).
 
     The printed estimate has the mean y l'(<w, Psi(x)>). The arguments are those of `GradientLength.estimate`.
     """
@@ -122,7 +122,7 @@ def _sampler(form: str, capacity: int, estimator: Any, feature_map: Any, w: np.n
 
 @claim("length of the gradient, exponential loss, y = -1", "A, Subroutine 1", note=9, few=True, **PRINTED_BIASED)
 def _classification(form: str, options: Options) -> Verification:
-    """The correct mean is e^0.6 = 1.822; the estimator printed in paper A has the mean e^-0.6 = 0.549."""
+    """The correct mean is e^0.6 = 1.822; the estimator printed in the paper has the mean e^-0.6 = 0.549."""
     moment = SLOPE**2 + VARIANCE * float(W @ W)
     estimator = GradientLength.for_loss(Exponential(), Geometric(P), moment)
     sampler, second = _sampler(form, 1, estimator, LINEAR, W, -1.0), estimator.second_moment(moment)
@@ -291,7 +291,7 @@ def _calls_of_prod(form: str, options: Options) -> Verification:
 def printed_noisy_kernel(
     kernel: DotProductKernel | Gaussian, loss: SeriesLoss, p: float, radius: float, copy_moment: float, n_rounds: int
 ) -> Bound:
-    """Regret bound printed in paper A, Theorems 1, 2: without labels (E19); Gaussian kernels: E6 and E7."""
+    """Regret bound printed in the paper, Theorems 1, 2: without labels (E19); Gaussian kernels: E6 and E7."""
     if not isinstance(kernel, Gaussian):
         return noisy_kernel_geometric(kernel, loss, p, radius, copy_moment, n_rounds, y_bound=0.0)
     feature_moment, length_moment = printed_lemma5_bound(p, copy_moment, host_float("width", kernel.width)), math.inf

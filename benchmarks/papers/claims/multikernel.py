@@ -1,4 +1,4 @@
-"""Paper D: random Fourier features, steps of the proofs, rates, Table 2; and exponential weights (lecture E).
+"""Rokhlin (2025): random Fourier features, steps of the proofs, rates, Table 2; and exponential weights (Park).
 
 Note E17 concerns the whole Table 2. No claim checks it; the study `multikernel` shows it. The functions printed_* are
 formulas as printed in the paper.
@@ -77,7 +77,7 @@ def _kernel(form: str, options: Options, kernel: Any, layout: str, factor: float
 
 @claim("Fourier features of the form sqrt(2) cos, their range", "D, section 2", note=49, **PRINTED_VIOLATED)
 def _range(form: str, options: Options) -> Verification:
-    """Paper D states the range [-1, 1] of the features sqrt(2) cos(<w, x> + b), but they reach sqrt(2)."""
+    """The paper states the range [-1, 1] of the features sqrt(2) cos(<w, x> + b), but they reach sqrt(2)."""
     value = float(run_compiled(FourierFeatures([[0.0]], [0.0]), np.zeros(1, np.float32))[0])
     return bound(value, 1.0 if form == "printed" else math.sqrt(2.0) * (1 + 1e-6))
 
@@ -177,7 +177,7 @@ def _largest_forecast(form: str, options: Options) -> Verification:
 def printed_concatenated(
     f_norm: float, n_kernels: int, features: Features, y_bound: float, n_rounds: ArrayLike, regularizer: float = 1.0
 ) -> Float[np.ndarray, "..."]:
-    """Regret bound of paper D, Theorem 1 (Lemma 2), as printed: right but looser than `concatenated` (E61).
+    """Regret bound of the paper, Theorem 1 (Lemma 2), as printed: right but looser than `concatenated` (E61).
 
     The printed bound has the term N T |f|^2 / m where T |f|^2 / m suffices.
     """
@@ -214,7 +214,7 @@ def _rates(form: str, options: Options, theorem: Callable[..., Any], n_kernels: 
 
 
 def printed_exponential_weights(n_experts: int, n_rounds: int) -> tuple[float, float]:
-    """Return the step 8 ln N / T and the regret bound sqrt(T ln N) as printed in lecture E (E18).
+    """Return the step 8 ln N / T and the regret bound sqrt(T ln N) as printed in the lecture of Park (E18).
 
     The printed step lacks the square root, and the printed bound lacks the factor of a half under the root.
     """

@@ -1,4 +1,4 @@
-"""Noise with side information (paper B): gradients from noisy copies, their second moments, and correlated noise.
+"""Noise with side information (Cesa-Bianchi et al. 2010b): gradients, their second moments, and correlated noise.
 
 The functions and classes printed_* and Printed* are formulas as printed in the paper.
 """
@@ -69,7 +69,7 @@ for _name in DISTRIBUTIONS:
 
 @struct
 class PrintedKnownCovariance:
-    """Gradient estimate printed in paper B, Lemma 2: - Sigma w where - 2 Sigma w is right (E11)."""
+    """Gradient estimate printed in the paper, Lemma 2: - Sigma w where - 2 Sigma w is right (E11)."""
 
     def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
         """Return 2 (<w, x~> - y~) x~ - Sigma w."""
@@ -106,7 +106,7 @@ CORRELATED = CorrelatedCopies(JointNoise(gaussian(JOINT)), reveal_covariance=Tru
 @claim("two-copy gradient, label correlated with the other copy", "B, Lemma 1", CORRELATED, TwoCopies(),
        sampled=True, improved="within tolerance")  # fmt: skip
 def _gradient(form: str, options: Options, feedback: Any, estimator: Any) -> Verification:
-    """The known-covariance gradient printed in paper B has the bias Sigma w.
+    """The known-covariance gradient printed in the paper has the bias Sigma w.
 
     With correlated noise the mean of y~ x~ is y x + c, so that the bias of the known-covariance gradient is -2 c. With
     two copies, the label belongs to the copy in the residual; the other copy is independent of it.
@@ -151,14 +151,14 @@ def _known_mean(form: str, options: Options) -> Verification:
 
 
 def printed_two_copies(radius: float, x_bound: float, y_bound: float, n_rounds: int) -> Bound:
-    """Regret bound of paper B, Theorem 1, as printed: G = 4 (B_w^2 B^2 + B_y^2) B^2 lacks a term (E10)."""
+    """Regret bound of the paper, Theorem 1, as printed: G = 4 (B_w^2 B^2 + B_y^2) B^2 lacks a term (E10)."""
     return gradient_descent(radius, 4 * (radius**2 * x_bound**2 + y_bound**2) * x_bound**2, n_rounds)
 
 
 def printed_known_covariance(
     radius: float, x_bound: float, y_bound: float, covariance_norm: float, n_rounds: int
 ) -> Bound:
-    """Regret bound (G + 1)/2 B_w sqrt(T) and step B_w / sqrt(T) printed in paper B, Theorem 2 (E11)."""
+    """Regret bound (G + 1)/2 B_w sqrt(T) and step B_w / sqrt(T) printed in the paper, Theorem 2 (E11)."""
     B_w, B, B_y, B_S = radius, x_bound, y_bound, covariance_norm
     G = 8 * B_w**2 * B**4 + 8 * B_y**2 * B**2 + 4 * B_w**2 * B**2 * B_S + B_S**2 * B_w**2
     bound = gradient_descent(radius, G, n_rounds)

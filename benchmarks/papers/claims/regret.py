@@ -1,4 +1,4 @@
-"""Regret theorems of papers A and B: adversaries that react, high probability, steps of proofs, and one noisy copy."""
+"""Regret theorems of Cesa-Bianchi et al. (2010a, b): adversaries, high probability, proofs, and one noisy copy."""
 
 import functools
 import itertools
@@ -35,12 +35,12 @@ def printed_unbiased_steps(radius: float, feature_moment: float, length_moment: 
 
 
 def theorem_4() -> float:
-    """Theorem 4 of paper A for gradient descent on copies of `X`."""
+    """Theorem 4 of Cesa-Bianchi et al. (2010a) for gradient descent on copies of `X`."""
     return printed_unbiased_steps(1.0, G, 1.0, ROUNDS)
 
 
 def theorem_1() -> float:
-    """Theorem 1 of paper A for `ALGORITHM_1`: B_Psi = p^2 E|x~|^2 / (p - 1), B_g = p/(p - 1) for l' = -1."""
+    """Theorem 1 of Cesa-Bianchi et al. (2010a) for `ALGORITHM_1`, with l' = -1 and B_g = p/(p - 1)."""
     x, p, n_rounds = ALGORITHM_1.values()
     return printed_unbiased_steps(1.0, p**2 * (x**2 + 1) / (p - 1), p / (p - 1), int(n_rounds))
 
@@ -70,7 +70,7 @@ def root_of_regret(reacts: bool, key: jax.Array) -> jax.Array:
 
 
 def root_of_regret_of_algorithm_1(key: jax.Array) -> jax.Array:
-    """The same for Algorithm 1 of paper A with the linear kernel, and labels -sgn(w_t).
+    """The same for Algorithm 1 of Cesa-Bianchi et al. (2010a) with the linear kernel, and labels -sgn(w_t).
 
     P(N = n) = (p - 1)/p^(n + 1). The estimate Psi~ is x~ / P(1) if its N is 1, else 0; g~ is -y / P(0) if its N is 0,
     else 0.
@@ -226,7 +226,7 @@ def largest_exponential_moment(n_rounds: int = 12, factor: float = 1.0) -> float
 
 @claim("high-probability regret, the martingale's exponential moment", "B, section 2", improved="respected")
 def _high_probability(form: str, options: Options) -> Verification:
-    """Paper B mentions Azuma's inequality; `bounds.with_high_probability` has the bound and its proof."""
+    """Cesa-Bianchi et al. (2010b) mention Azuma's inequality; `bounds.with_high_probability` has the bound."""
     return bound(largest_exponential_moment(), 1.0)
 
 

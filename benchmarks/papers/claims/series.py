@@ -1,4 +1,4 @@
-"""Losses, and the series estimator of their derivative (paper A, Lemma 1, Examples 2 to 4, sections 3.2 and 4.2).
+"""Losses, and the series estimator of their derivative (Cesa-Bianchi et al. 2010a, Lemma 1, sections 3.2 and 4.2).
 
 The copies of X have noise of variance 0.05: Gaussian noise in samples, so that every moment is known exactly, and two
 values in checks of all outcomes. Each number N of copies belongs to one term of the Taylor series. The functions
@@ -139,7 +139,7 @@ def _second(mean: float, centre: float = 0.0) -> float:
 
 
 def printed_exponential(a: ArrayLike) -> jax.Array:
-    """Return e^(+a), the exponential loss printed in paper A, Example 2; it grows with the margin a (E1)."""
+    """Return e^(+a), the exponential loss printed in the paper, Example 2; it grows with the margin a (E1)."""
     return jnp.exp(as_floating(a))
 
 
@@ -149,7 +149,7 @@ def printed_exponential_coefficients(n_terms: int) -> np.ndarray:
 
 
 def printed_hinge_coefficients(n_terms: int, scale: float) -> np.ndarray:
-    """Coefficients of powers of (a - 1) in paper A, Appendix C; its estimator has powers of a instead (E3)."""
+    """Coefficients of powers of (a - 1) in the paper, Appendix C; its estimator has powers of a instead (E3)."""
     return SmoothedHinge(scale).coefficients(n_terms, centre=1.0)
 
 
@@ -253,7 +253,7 @@ def _coefficients(form: str, options: Options, loss: SeriesLoss, offset: float) 
 
 
 def printed_smoothed_absolute(a: ArrayLike, scale: ArrayLike, sigma: ArrayLike) -> jax.Array:
-    """Return the smoothed absolute loss printed in paper A, Appendix C (E2).
+    """Return the smoothed absolute loss printed in the paper, Appendix C (E2).
 
     The printed loss a erf(sa) + e^(-s^2 a^2) / (sigma sqrt(pi)) is an antiderivative of erf(sa) only if sigma = s.
     """
@@ -263,7 +263,7 @@ def printed_smoothed_absolute(a: ArrayLike, scale: ArrayLike, sigma: ArrayLike) 
 
 
 def printed_absolute_majorant(a: float, scale: float) -> float:
-    """Bound on l'_+(a) of the smoothed absolute loss printed in paper A, Example 3 (E4).
+    """Bound on l'_+(a) of the smoothed absolute loss printed in the paper, Example 3 (E4).
 
     The bound is 1/2 + (e^(s^2 a^2) - 1) / (s a sqrt(pi)). Appendix C derives it for the smoothed hinge loss, from the
     series of E3.
@@ -273,7 +273,7 @@ def printed_absolute_majorant(a: float, scale: float) -> float:
 
 
 def printed_hinge_majorant(a: float, scale: float) -> float:
-    """Bound on l'_+(a) of the smoothed hinge loss printed in paper A, Example 4 (E4).
+    """Bound on l'_+(a) of the smoothed hinge loss printed in the paper, Example 4 (E4).
 
     The bound is 2 e^(s^2 a^2 - 1) / (s a sqrt(pi)). Appendix C derives it for the smoothed absolute loss, also with the
     1 in the exponent. With e^(s^2 a^2) - 1, the sum of (s a)^(2n+2) / (n+1)!, the bound would be right for the smoothed

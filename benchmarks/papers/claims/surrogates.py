@@ -1,4 +1,4 @@
-"""Surrogate kernels (paper B, sections 3.2 and 6, appendices D and E): means, constants, and norms of predictors.
+"""Surrogate kernels (Cesa-Bianchi et al. 2010b, sections 3.2 and 6): means, constants, and norms of predictors.
 
 The functions printed_* are formulas as printed in the paper.
 """
@@ -47,7 +47,7 @@ DIAGONAL = np.diag([0.3, 0.1, 0.2])
 def printed_radial_surrogate(
     mixture: GaussianMixture, standard_deviation: float, x: Float[ArrayLike, "d"], x2: Float[ArrayLike, "d"]
 ) -> Float[Array, ""]:
-    """Return the surrogate printed in paper B, appendix E, with 2 sigma u in place of 2 sigma^2 u (E13)."""
+    """Return the surrogate printed in the paper, appendix E, with 2 sigma u in place of 2 sigma^2 u (E13)."""
     rates = np.asarray(mixture.rates, float)
     check.numbers("2 sigma u", 2.0 * standard_deviation * rates, lt=1.0)
     difference = as_floating(x) - as_floating(x2)
@@ -60,7 +60,7 @@ def printed_radial_surrogate(
 def printed_radial_surrogate_mean(
     mixture: GaussianMixture, standard_deviation: float, dimension: int, squared_distance: ArrayLike
 ) -> Float[np.ndarray, "..."]:
-    """Return E k^(a, x~) of the surrogate printed in paper B, Eq. 17, as a function of |x - a|^2 (E13).
+    """Return E k^(a, x~) of the surrogate printed in the paper, Eq. 17, as a function of |x - a|^2 (E13).
 
     In d dimensions and for noise of standard deviation sigma, a Gaussian kernel of rate u has the mean s^(-d/2) exp(-u
     |x - a|^2 / s) with s = 1 - 2 sigma u + 2 sigma^2 u; s = 1 would be unbiased.
@@ -193,19 +193,19 @@ def _factors(form: str, options: Options) -> Verification:
 
 
 def printed_lemma7_bound(standard_deviation: float, c: float) -> float:
-    """Bound exp(2 sigma c) on R^2 printed in paper B, Lemma 7; exp(2 sigma^2 c) is right (E13)."""
+    """Bound exp(2 sigma c) on R^2 printed in the paper, Lemma 7; exp(2 sigma^2 c) is right (E13)."""
     return math.exp(2.0 * standard_deviation * c)
 
 
 def printed_surrogate_kernel(radius: float, constant: float, y_bound: float, n_rounds: int) -> Bound:
-    """Regret bound of paper B, Theorem 3, as printed: G = 4 R^2 (W^2 R^2 + B_y^2) lacks a cross term (E12)."""
+    """Regret bound of the paper, Theorem 3, as printed: G = 4 R^2 (W^2 R^2 + B_y^2) lacks a cross term (E12)."""
     return gradient_descent(radius, 4 * constant**2 * (radius**2 * constant**2 + y_bound**2), n_rounds)
 
 
 def printed_surrogate_radial_kernel(
     radius: float, variance: float, c: float, dimension: int, y_bound: float, n_rounds: int
 ) -> Bound:
-    """Regret bound printed in paper B, Theorem 5: R = e^(sigma c), c < d/(4 sigma), no cross term (E12, E13)."""
+    """Regret bound printed in the paper, Theorem 5: R = e^(sigma c), c < d/(4 sigma), no cross term (E12, E13)."""
     sigma = math.sqrt(variance)
     check.number("c", c, gt=0.0, lt=dimension / (4 * sigma))
     return printed_surrogate_kernel(radius, math.sqrt(printed_lemma7_bound(sigma, c)), y_bound, n_rounds)
@@ -246,7 +246,7 @@ def _distance_from_g(form: str, options: Options) -> Verification:
 
 @claim("|g~ psi~|^2 of kernel learning with a surrogate", "B, Theorem 3", note=12, **PRINTED_VIOLATED)
 def _surrogate_gradient(form: str, options: Options) -> Verification:
-    """Paper B's printed bound fails in the worst case: a hypothesis of norm W along -psi~(x~), and the label B_y."""
+    """The paper's printed bound fails in the worst case: a hypothesis of norm W along -psi~(x~), and the label B_y."""
     surrogate, radius, label = Surrogate(KERNEL, 0.2, dimension=2), 2.0, 1.0
     R = float(run_compiled(Surrogate.constant, surrogate))
     theorem = surrogate_kernel if form == "corrected" else printed_surrogate_kernel
@@ -260,14 +260,14 @@ def _surrogate_gradient(form: str, options: Options) -> Verification:
 
 
 def printed_surrogate_radius(radius: float, ratio: float, angle: float) -> float:
-    """Radius W = sqrt(5) B_w ratio / sin(beta) of paper B, Lemmas 5, 6, 9: right but looser than `surrogate_radius`."""
+    """Radius W = sqrt(5) B_w ratio / sin(beta) of Lemmas 5, 6 and 9: right but looser than `surrogate_radius`."""
     return math.sqrt(5) * radius * ratio / math.sin(angle)
 
 
 @claim("|u+|^2 + |u-|^2 from |u|^2 and the angle beta", "B, Lemma 5", mathematics="printed",
        printed="respected", improved="respected")  # fmt: skip
 def _positive_and_negative(form: str, options: Options) -> Verification:
-    """Paper B prints the bound 5 |u|^2 / sin^2 beta on |u+|^2 + |u-|^2; the bound |u|^2 / (1 - cos beta) is tight.
+    """The paper prints the bound 5 |u|^2 / sin^2 beta on |u+|^2 + |u-|^2; the bound |u|^2 / (1 - cos beta) is tight.
 
     For a given angle beta, the largest (|u+|^2 + |u-|^2) / |u|^2 is 1 over the least eigenvalue of the Gram matrix of
     unit vectors along u+ and -u-. The check takes the worst of 50 angles beta.

@@ -1,7 +1,7 @@
 """Noisy copies whose labels have correlated noise, their gradient estimator and its bound.
 
 The noise of label j is correlated with the noise of copy j. An example is a measuring device whose error affects both x
-and y. Papers A and B have independent noise of labels.
+and y. Cesa-Bianchi et al. (2010a, b) have independent noise of labels.
 """
 
 import math
@@ -155,8 +155,8 @@ class KnownJointCovariance:
     """Unbiased gradient of the squared loss from one copy and its label, whose noise has a known joint covariance.
 
     With E (x~ - x) (x~ - x)' = Sigma and E (x~ - x) (y~ - y) = c the estimate is 2 (<w, x~> - y~) x~ - 2 Sigma w + 2 c:
-    the mean of y~ x~ is y x + c. For c = 0 it is `KnownCovariance`, the case of paper B, Lemma 2. The second moment of
-    the estimate is in `jaxonline.bounds.known_joint_covariance`.
+    the mean of y~ x~ is y x + c. For c = 0 it is `KnownCovariance`, the case of Cesa-Bianchi et al. (2010b), Lemma 2.
+    The second moment of the estimate is in `jaxonline.bounds.known_joint_covariance`.
 
     Example:
         >>> from benchmarks.papers.estimators.copies import JointNoise, KnownJointCovariance

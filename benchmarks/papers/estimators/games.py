@@ -1,4 +1,4 @@
-"""Pairs of games that one noisy copy does not distinguish, for any distribution of the copies (paper A, Theorem 5).
+"""Pairs of games that one noisy copy does not distinguish (Cesa-Bianchi et al. 2010a, Theorem 5), for any noise.
 
 In the game without noise, a label and then an instance with this label are drawn, and copies are equal to instances. In
 the game with noise, the instance is the mean of the instances with the drawn label, and its copies have their

@@ -284,7 +284,7 @@ def _curve_rows(curves: dict[str, np.ndarray]) -> list[dict[str, Any]]:
 
 
 def plot_images(X: np.ndarray, y: np.ndarray, n_attributes: int, seed: int) -> Any:
-    """Draw Paper C's Fig. 1: six images of threes and fives, and below them only the pixels that a learner sees."""
+    """Draw the paper's Fig. 1: six images of threes and fives, and below them only the pixels that a learner sees."""
     rng = np.random.default_rng([seed, 35])
     chosen = rng.permutation(np.flatnonzero((y == 3) | (y == 5)))[:6]
     title = f"Six images, and the {n_attributes} pixels of each that a learner sees"
@@ -301,7 +301,7 @@ def plot_images(X: np.ndarray, y: np.ndarray, n_attributes: int, seed: int) -> A
 
 
 def plot_prefixes(curves: dict[str, np.ndarray], n_attributes: int) -> Any:
-    """Draw Paper C's Fig. 2: mean and deviation of the squared test error on "3 vs 5" by examples and attributes."""
+    """Draw the paper's Fig. 2: mean and deviation of the squared test error on "3 vs 5" by examples and attributes."""
     figure, ((left, right),) = figures.panels(1, 2, (11.0, 4.4), "3 vs 5, centred pixels", sharey=True)
     for colour, (name, errors) in zip(COLOURS, curves.items(), strict=False):
         n_pixels = 784 if name in ("ridge", "Lasso", "gradient descent") else n_attributes

@@ -442,7 +442,7 @@ class Problem:
         }
 
     def theorems(self, noise_std: float, n_rounds: int) -> dict[str, bounds.Bound]:
-        """Return bounds on the regret to the target: Paper B's Theorem 3, Paper A's Theorem 4 with exact moments."""
+        """Return bounds on the regret to the target: Theorem 3 of 2010b and, with exact moments, Theorem 4 of 2010a."""
         y_bound, R = float(np.abs(self.y).max()), float(self._surrogate(noise_std).constant())
         moments, pairs = (float(values.max()) for values in self._copy_moments(noise_std))
         own, limit = self._estimators(*self._mean_moments(noise_std)), self._moment_bound()
@@ -453,12 +453,12 @@ class Problem:
         }
 
     def geometry(self, noise_std: float) -> dict[str, float]:
-        """Return the target's geometry in the RKHS of the surrogate kernel, on which Theorem 3 of Paper B depends.
+        """Return the target's geometry in the RKHS of the surrogate kernel (Theorem 3 of Cesa-Bianchi et al. 2010b).
 
         Returns:
             A dictionary with the noise, the angle beta in radians (`angle`), the constant R (`constant`), the target's
                 norm `W`, which is the radius of Algorithm 2, and two norms computed from the angle alone: `W_sharp`
-                (Lemmas 5, 6 and 9) and `W_printed` (as printed in Paper B).
+                (Lemmas 5, 6 and 9) and `W_printed` (as printed in Cesa-Bianchi et al. 2010b).
         """
         R, W = float(self._surrogate(noise_std).constant()), self._surrogate_ball(noise_std)
         angle = positive_negative_angle(self.kernel, *self._target())

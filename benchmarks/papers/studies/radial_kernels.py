@@ -45,7 +45,7 @@ KERNELS = WORKED_CASE, "(1 + r^2/d)^-2", "exp(-r/sqrt d)"
 FULL, ALGORITHM_2, PRESCRIBED = "full information", "Algorithm 2", "Algorithm 2, step of the theorem"
 NAIVE, MEAN = "one copy as if clean", "mean of 2 copies as if clean"
 N_NODES = 24  # Gaussian kernels in a mixture
-PRINTED_CS = 2.0, 4.0  # in paper B's figure
+PRINTED_CS = 2.0, 4.0  # in the paper's figure
 STYLES = {
     FULL: ("black", "-"), ALGORITHM_2: (COLOURS[0], "-"), PRESCRIBED: (COLOURS[0], ":"), MEAN: (COLOURS[4], "-"),
     NAIVE: (COLOURS[3], "-"),
@@ -128,7 +128,7 @@ class RadialKernels(Study):
     def plot(
         self, compared: Mapping[str, tuple[ComparisonResult, ComparisonResult]], facts: Mapping[str, Mapping[str, Any]]
     ) -> Any:
-        """Plot g = (1 + r^2/d)^-1 and k for c = 2 and 4 (paper B, Figure 1), and regret against rounds by kernel."""
+        """Plot g = (1 + r^2/d)^-1 and k for c = 2 and 4 (the paper, Figure 1), and regret against rounds by kernel."""
         title = f"Radial kernels under Gaussian noise, d = {self.dimension}, sigma = {self.noise:g}; {self.runs} runs"
         figure, (above, below) = figures.panels(2, max(2, len(compared)), (11.5, 7.0), title)
         g, r = Cauchy(float(self.dimension)), np.linspace(0.0, 4.0, 200)

@@ -113,16 +113,18 @@ def warn_of_skewness(values: Float[np.ndarray, "L R"], names: Sequence[str], wha
 
 def skewed_names(values: Float[np.ndarray, "L R"], names: Sequence[str]) -> list[str]:
     """Return the names of the means of which `warn_of_skewness` warns."""
-    return [name for name, skewed in zip(names, is_skewed(*_skewness_ratios(values), "mean"), strict=True) if skewed]
+    skewed = is_skewed(*_skewness_ratios(values), "mean", len(names))
+    return [name for name, is_named in zip(names, skewed, strict=True) if is_named]
 
 
-def is_skewed(ratio: ArrayLike, n_runs: ArrayLike, kind: str) -> Bool[np.ndarray, "..."]:
+def is_skewed(ratio: ArrayLike, n_runs: ArrayLike, kind: str, among: int = 1) -> Bool[np.ndarray, "..."]:
     """Return whether |skewness| / sqrt(runs) is above the limit for a kind of interval, and not by chance.
 
     The skewness of n normal runs is within 3 sqrt(6 / n) of 0 in all but 3 of 1,000 samples. So no skewness is large
-    enough for 8 runs or fewer.
+    enough for 8 runs or fewer. `among` samples that are looked at together have a larger limit (Bonferroni).
     """
-    return np.asarray(ratio) > np.maximum(LARGEST_RATIOS[kind], 7.4 / np.maximum(n_runs, 1))
+    by_chance = -special.ndtri(0.0015 / max(among, 1)) * math.sqrt(6) / np.maximum(n_runs, 1)
+    return np.asarray(ratio) > np.maximum(LARGEST_RATIOS[kind], by_chance)
 
 
 def _skewness_ratios(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -373,7 +375,7 @@ def warn_of_skewed_curves(curves: Iterable[Float[np.ndarray, "R G"]], learners: 
     for name, runs in zip(learners, curves, strict=True):
         complete = drop_nan_runs(runs)
         ratio = float(skewness_ratios(complete).max(initial=0.0))
-        if is_skewed(ratio, len(complete), "band"):
+        if is_skewed(ratio, len(complete), "band", len(learners)):
             skewed[name] = math.ceil(len(complete) * (ratio / LARGEST_RATIOS["mean"]) ** 2)
     if skewed:
         names = to_one_line(", ".join(skewed))
