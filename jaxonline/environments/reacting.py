@@ -124,8 +124,8 @@ class ContraryLabels(ScalarOutcome):
     """Adversarial labels that contradict the prediction (-1 for the prediction 0): a deterministic learner always errs.
 
     The instance is the constant advice of K experts. One expert advises -1, another +1, and one of them is right in at
-    least half of the rounds. So the regret is at least T/2 mistakes (the negative result of Park's lecture). This bound also
-    holds for the regret against linear predictors, since a unit vector w can follow one expert.
+    least half of the rounds. So the regret is at least T/2 mistakes (the negative result of Park's lecture). This bound
+    also holds for the regret against linear predictors, since a unit vector w can follow one expert.
 
     Args:
         advice: the advice of each expert [K]. Raises a ValueError unless `advice` contains -1 and +1.

@@ -313,7 +313,7 @@ def _check_memory(options: SimulationOptions, statistic: Any) -> None:
         needed, memory = len(options.runs) * recorded / 1e9, available / 1e9
         raise ArgumentError(
             "n_runs",
-            f"must fit into memory: the numbers of {len(options.runs):,} runs need more than {needed:,.0f} GB, and this "
+            f"must fit into memory: the numbers of {len(options.runs):,} runs need over {needed:,.0f} GB, and this "
             f"machine has {memory:,.0f} GB (got {options.n_runs:,}); use fewer runs or a smaller record_at",
         )
 
