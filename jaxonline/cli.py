@@ -121,7 +121,7 @@ def _new(
     out: Annotated[str | None, typer.Option("--out", metavar="FILE", help="The file; NAME.toml by default.")] = None,
 ) -> None:
     """Write a commented study file to start from: a copy of a shipped study."""
-    with usage_errors("jaxonline new", ("name", "out")):
+    with usage_errors("jaxonline new", ("out",)):
         written = write_study_template(name, out)
     typer.echo(replace_controls(f"{', '.join(map(str, written))} written\nRun it: jaxonline run {written[0]}"))
 
@@ -171,7 +171,7 @@ def _show(
     folder: Annotated[str, typer.Argument(metavar="FOLDER", help="Folder of a study that ran or is running.")],
 ) -> None:
     """Print the table of a study and draw its figures, also of an unfinished study."""
-    with usage_errors("jaxonline show", ("folder",)):
+    with usage_errors("jaxonline show", ()):
         from jaxonline.study.files.commands import show_folder
 
         show_folder(console(), folder)

@@ -61,7 +61,7 @@ class BestArm:
     def statistic(self, x: PyTree, y: Float[Array, "K"]) -> Float[Array, "K"]:
         """Losses of all arms in one round; raises a TypeError if the outcome is not a vector."""
         if getattr(y, "ndim", getattr(y, "shape", None) and len(y.shape)) != 1:
-            raise ArgumentTypeError("outcomes", f"must be vectors of losses for BestArm (got {y})")
+            raise ArgumentTypeError("outcomes", f"must be vectors of losses for BestArm (got {check.quote(y)})")
         return y
 
     def best_loss(self, sums: Float[np.ndarray, "... K"]) -> Float[np.ndarray, "..."]:
@@ -101,7 +101,7 @@ class BestExpert:
     def statistic(self, x: Float[Array, "K"], y: Any) -> Float[Array, "K"]:
         """Losses of all experts in one round; raises a TypeError if the instance is not a vector."""
         if len(getattr(x, "shape", ())) != 1:
-            raise ArgumentTypeError("instances", f"must be vectors of predictions for BestExpert (got {x})")
+            raise ArgumentTypeError("instances", f"must be vectors of advice for BestExpert (got {check.quote(x)})")
         return jax.vmap(lambda prediction: self.loss(prediction, y))(x)
 
     def best_loss(self, sums: Float[np.ndarray, "... K"]) -> Float[np.ndarray, "..."]:
@@ -143,7 +143,7 @@ class BestSet:
         K arms.
         """
         if getattr(y, "ndim", getattr(y, "shape", None) and len(y.shape)) != 1:
-            raise TypeError(f"y: BestSet needs vectors of losses as outcomes (got {y})")
+            raise TypeError(f"y: BestSet needs vectors of losses as outcomes (got {check.quote(y)})")
         set_size(self.select, y.shape[0], y.dtype)
         return y
 
@@ -275,7 +275,7 @@ class BestOfEachRound:
     def statistic(self, x: PyTree, y: Float[Array, "K"]) -> Float[Array, ""]:
         """Smallest loss of an expert in one round; raises a TypeError if the outcome is not a vector."""
         if len(getattr(y, "shape", ())) != 1:
-            raise ArgumentTypeError("outcomes", f"must be vectors of losses for BestOfEachRound (got {y})")
+            raise ArgumentTypeError("outcomes", f"must be vectors of losses for BestOfEachRound (got {check.quote(y)})")
         return jnp.min(y)
 
     def best_loss(self, sums: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:

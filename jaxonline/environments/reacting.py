@@ -39,7 +39,7 @@ class _OneInstance(ScalarOutcome):
 def _sign(y_hat: Float[Array, ""], name: str) -> Float[Array, ""]:
     """Return -1 for a negative prediction, else 1."""
     if getattr(y_hat, "shape", None) != ():
-        raise ArgumentTypeError("learner", f"must predict numbers for {name} (got {y_hat})")
+        raise ArgumentTypeError("learner", f"must predict numbers for {name} (got {check.quote(y_hat)})")
     return jnp.where(y_hat < 0, -1.0, 1.0).astype(y_hat.dtype)
 
 
@@ -160,7 +160,7 @@ class ContraryLabels(ScalarOutcome):
     ) -> tuple[Float[Array, ""], tuple[()]]:
         """Return +1 if the prediction is below 0, else -1. Raises a TypeError if the prediction is no number."""
         if getattr(y_hat, "shape", None) != ():
-            raise ArgumentTypeError("learner", f"must predict numbers for ContraryLabels (got {y_hat})")
+            raise ArgumentTypeError("learner", f"must predict numbers for ContraryLabels (got {check.quote(y_hat)})")
         return jnp.where(y_hat < 0, 1.0, -1.0).astype(x.dtype), state
 
 

@@ -7,6 +7,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from jaxonline.game.roles import Draw, Feedback, Oracle
 from jaxonline.losses.base import AnyLoss
+from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import PyTree
@@ -163,9 +164,12 @@ class Bandit(Feedback):
         """Return the oracle of one round; raise a TypeError if outcomes are not vectors or moves are not arms."""
         arm = y_hat.arm if isinstance(y_hat, Draw) else y_hat
         if getattr(y, "ndim", None) != 1:
-            raise ArgumentTypeError("outcomes", f"must be vectors of losses, one of each arm, for Bandit (got {y})")
+            raise ArgumentTypeError("outcomes", f"must be vectors of losses of arms for Bandit (got {check.quote(y)})")
+        if isinstance(arm, int):
+            arm = y_hat = jnp.int32(check.count("learner", arm, ge=0, le=y.shape[0] - 1))
         if getattr(arm, "shape", None) != () or not jnp.issubdtype(arm.dtype, jnp.integer):
-            raise ArgumentTypeError("learner", f"must move with arms (integers) or Draws for Bandit (got {y_hat})")
+            problem = f"must move with arms, which are integers, or Draws for Bandit (got {check.quote(y_hat)})"
+            raise ArgumentTypeError("learner", problem)
         return BanditOracle(x, y_hat, y)
 
 
@@ -265,9 +269,9 @@ class SemiBandit(Feedback):
             TypeError: outcomes are not vectors, or moves are not sets of arms.
         """
         if getattr(y, "ndim", None) != 1:
-            raise TypeError(f"y: SemiBandit needs vectors of losses as outcomes (got {y})")
+            raise TypeError(f"y: SemiBandit needs vectors of losses as outcomes (got {check.quote(y)})")
         if getattr(y_hat, "ndim", None) != 1 or not jnp.issubdtype(y_hat.dtype, jnp.integer):
-            raise TypeError(f"y_hat: SemiBandit needs sets of arms, vectors of integers, as moves (got {y_hat})")
+            raise TypeError(f"y_hat: SemiBandit needs sets of arms (integers) as moves (got {check.quote(y_hat)})")
         return SemiBanditOracle(x, y_hat, y)
 
 
@@ -321,7 +325,7 @@ class Duel(Feedback):
             TypeError: outcomes are not square matrices, or moves are not pairs of arms.
         """
         if getattr(y, "ndim", None) != 2 or y.shape[0] != y.shape[1]:
-            raise TypeError(f"y: Duel needs square matrices of duels as outcomes (got {y})")
+            raise TypeError(f"y: Duel needs square matrices of duels as outcomes (got {check.quote(y)})")
         if getattr(y_hat, "shape", None) != (2,) or not jnp.issubdtype(y_hat.dtype, jnp.integer):
-            raise TypeError(f"y_hat: Duel needs pairs of arms, vectors of two integers, as moves (got {y_hat})")
+            raise TypeError(f"y_hat: Duel needs pairs of arms (integers) as moves (got {check.quote(y_hat)})")
         return DuelOracle(x, y_hat, y)

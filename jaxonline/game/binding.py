@@ -1,6 +1,7 @@
 """Check that a learner can play a game, before the first round; and `play`, one run with its full history."""
 
 import contextlib
+import random as standard_random
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, Any, NamedTuple
@@ -126,7 +127,14 @@ def bind(
         if own_feedback:
             check_feedback_specs(entrant.feedback, game.specs, dtype)
         key = jax.eval_shape(lambda: jax.random.key(0))
+        states = _global_random_states()
         before, after, record = shapes_of(_first_round, game, entrant, key)
+        if _global_random_states() != states:
+            warnings.warn(
+                f"{argument}: {what} or its game draws from numpy.random or Python's random while JAX traces it, so "
+                "the number is the same in all rounds and runs; draw with the key that the method receives",
+                SettingsWarning, stacklevel=7,
+            )  # fmt: skip
     name = type(game.environment).__name__
     check_spec(f"{name}.instance", "instance", game.specs.instance, record.x)
     check_spec(f"{name}.outcome", "outcome", game.specs.outcome, record.y)
@@ -141,6 +149,11 @@ def bind(
         )
     overflow_flag(record.info)
     return BoundGame(game, entrant, record)
+
+
+def _global_random_states() -> tuple:
+    _, words, position, *_ = np.random.get_state()  # noqa: NPY002  (users draw from it)
+    return standard_random.getstate(), words.tobytes(), position
 
 
 def warn_about_loss_mismatch(game: Game, learners: Mapping[str, Any]) -> None:
@@ -218,7 +231,8 @@ def _name_learner_in_errors(argument: str, game: Game, entrant: WithFeedback) ->
             raise ArgumentTypeError(
                 argument,
                 f"{what} asks for {error.name!r}, which the feedback does not answer "
-                f"(got {type(entrant.feedback).__name__}); it answers {', '.join(_answer_names(error.obj))}",
+                f"(got {type(entrant.feedback).__name__}); it answers {', '.join(answers := _answer_names(error.obj))}"
+                f"{'; wrap the learner in jo.learners.UpdateOnArrival' if 'for_each' in answers else ''}",
             ) from error
         raise ArgumentTypeError(argument, f"{what} cannot play this game {setting}; {_first_line(error)}") from error
     except NotImplementedError as error:
@@ -236,6 +250,8 @@ def _advice(error: Exception, learner: Any) -> str:
     """Return advice on how to correct a learner's code that JAX cannot trace."""
     if isinstance(error, jax.errors.TracerBoolConversionError):
         return "; use jnp.where instead of a Python `if`"
+    if isinstance(error, jax.errors.ConcretizationTypeError | jax.errors.TracerArrayConversionError):
+        return "; use jnp instead of NumPy, and .astype(jnp.int32) instead of int()"
     if not isinstance(error, TypeError):
         return ""
     sizes = [

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from jaxonline._xla.barriers import compute_once
+from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Component, Count, NonNegativeInt, PyTree, Takes, as_floating
@@ -275,7 +276,7 @@ class PairLoss:
 
     def _n_arms(self, y: Any) -> int:
         if getattr(y, "ndim", 0) != 2 or y.shape[0] != y.shape[1]:
-            raise ArgumentError("y", f"must be a square matrix of duels (got {y})")
+            raise ArgumentError("y", f"must be a square matrix of duels (got {check.quote(y)})")
         if self.winner >= y.shape[0]:
             raise ArgumentError("winner", f"must be an arm, at most {y.shape[0] - 1} (got {self.winner})")
         return y.shape[0]

@@ -53,8 +53,9 @@ def did_you_mean(value: Any, options: Iterable[str]) -> str:
         >>> did_you_mean("variace", ["variance", "multikernel"]), did_you_mean("x", ["variance"])
         ("; did you mean 'variance'?", '')
     """
-    matches = difflib.get_close_matches(value, list(options), 1) if isinstance(value, str) else []
-    return f"; did you mean {matches[0]!r}?" if matches else ""
+    by_lower = {option.lower(): option for option in options}
+    matches = difflib.get_close_matches(value.lower(), by_lower, 1) if isinstance(value, str) else []
+    return f"; did you mean {by_lower[matches[0]]!r}?" if matches else ""
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from annotated_types import Ge, Gt, Interval, Le, Lt, MinLen
 
 from jaxonline.parameters import check
 from jaxonline.parameters.check import Limits
+from jaxonline.parameters.errors import ArgumentTypeError, did_you_mean
 from jaxonline.parameters.types import Declaration
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -204,10 +205,8 @@ def validate_arguments(function: F) -> F:
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        try:
-            bound = _signature(function).bind(*args, **kwargs)
-        except TypeError as error:  # its message does not name the function
-            raise TypeError(f"{function.__name__}: {error}") from None
+        check_call(function, function.__name__, args, kwargs)
+        bound = _signature(function).bind(*args, **kwargs)
         for parameter in parameters_of(function):
             if parameter.name in bound.arguments:
                 bound.arguments[parameter.name] = check_value(parameter, bound.arguments[parameter.name])
@@ -217,6 +216,55 @@ def validate_arguments(function: F) -> F:
 
 
 _signature = functools.cache(inspect.signature)
+# names in other libraries and in papers
+_SYNONYMS = {
+    "seed": "key", "rng": "key", "T": "n_rounds", "horizon": "n_rounds", "rounds": "n_rounds", "runs": "n_runs",
+    "n_seeds": "n_runs", "n_samples": "n_runs", "eps": "epsilon", "eta": "step_size", "lr": "step_size",
+    "learning_rate": "step_size", "c": "exploration", "k": "n_arms", "K": "n_arms", "p": "means", "mean": "means",
+}  # fmt: skip
+
+
+def check_call(function: Any, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], instead: str = "") -> None:
+    """Raise ArgumentTypeError if an argument is unknown or missing; the message says what the call needs.
+
+    `instead` is advice for a missing argument.
+
+    Example:
+        >>> from jaxonline.parameters.signatures import check_call
+        >>> check_call(lambda n_rounds: n_rounds, "play", (), {"T": 10})
+        Traceback (most recent call last):
+            ...
+        jaxonline.parameters.errors.ArgumentTypeError: T: is no argument of play (got 10); did you mean 'n_rounds'?
+    """
+    try:
+        _signature(function).bind(*args, **kwargs)
+    except TypeError as error:
+        parameters = _signature(function).parameters
+        names = [own for own in parameters if own not in ("self", "cls")]
+        for given, value in kwargs.items():
+            if given not in parameters:
+                meant = _SYNONYMS.get(given)
+                advice = f"; did you mean {meant!r}?" if meant in names else did_you_mean(given, names)
+                advice = advice or f"; its arguments are {', '.join(names) or 'none'}"
+                raise ArgumentTypeError(given, f"is no argument of {name} (got {check.quote(value)}){advice}") from None
+        try:
+            bound = _signature(function).bind_partial(*args, **kwargs).arguments
+        except TypeError:  # too many arguments
+            raise TypeError(f"{name}: {error}") from None
+        required = (own for own in parameters if parameters[own].default is inspect.Parameter.empty)
+        own = next(own for own in required if own not in bound)
+        raise ArgumentTypeError(own, f"must be given to {name} (got nothing){instead}") from None
+
+
+def explain_calls(function: F) -> F:
+    """Decorator: the errors of `check_call` instead of Python's for unknown and missing arguments."""
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        check_call(function, function.__name__, args, kwargs)
+        return function(*args, **kwargs)
+
+    return wrapper  # type: ignore[return-value]
 
 
 def check_fields(obj: Any) -> None:

@@ -21,7 +21,7 @@ import jax.numpy as jnp
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.short_repr import closure_values, short_repr
-from jaxonline.parameters.signatures import check_fields
+from jaxonline.parameters.signatures import check_call, check_fields
 
 T = TypeVar("T")
 
@@ -74,12 +74,31 @@ def struct(cls: type[T]) -> type[T]:
         if name not in vars(cls):  # a field without a default, also if a base class has a fact of this name
             setattr(cls, name, dataclasses.field())
     cls = dataclasses.dataclass(frozen=True, eq=False, repr=False)(cls)
+    if "__init__" in vars(cls):
+        cls.__init__ = _explained(cls, cls.__init__)  # type: ignore[method-assign]
     cls.__getstate__, cls.__setstate__ = _get_state, _set_state  # type: ignore[attr-defined]
     if cls.__repr__ is object.__repr__:
         cls.__repr__ = short_repr  # type: ignore[assignment]
     cls.__struct__ = cls  # type: ignore[attr-defined]
     _register(cls)
     return cls
+
+
+def _explained(cls: type, init: Any) -> Any:
+    """Return a constructor whose error for unknown and missing arguments says what the class needs."""
+
+    @functools.wraps(init)
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        try:
+            init(self, *args, **kwargs)
+        except TypeError as error:
+            if not isinstance(error, ArgumentTypeError):
+                others = [f"{cls.__name__}.{name}" for name in vars(cls) if isinstance(vars(cls)[name], classmethod)]
+                instead = f"; or use {' or '.join(others)}" if others else ""
+                check_call(init, cls.__name__, (self, *args), kwargs, instead)
+            raise
+
+    return __init__
 
 
 def _register(cls: type) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.results import parts, saving
 from jaxonline.results.quantities import quantities_of
 from jaxonline.results.report import rankings, summary
@@ -288,6 +288,9 @@ class Result:
 
         `runs` is a slice or an array of positions, for example to choose a step size on some runs and report others.
         """
+        if learners and isinstance(learners[0], list | tuple):
+            got = check.quote(learners[0])
+            raise ArgumentTypeError("learners", f"must be names, as in select('a', 'b') (got {got})")
         return parts.select_runs(self, [self._at("learners", name) for name in learners or self.learners], runs)
 
     def merge_runs(self, other: "Result") -> "Result":

@@ -13,6 +13,7 @@ from jax.sharding import Mesh
 from jaxonline._xla.barriers import user_code
 from jaxonline.game import Game
 from jaxonline.game.roles import Comparator, HindsightComparator, Measure
+from jaxonline.parameters.signatures import explain_calls
 from jaxonline.results import Result
 from jaxonline.simulation import blocks
 from jaxonline.simulation.cluster import Cluster, connect_workers
@@ -32,6 +33,7 @@ from jaxonline.store.checkpoints import Checkpoint, update_meta
 from jaxonline.store.fingerprint import hash_user_code
 
 
+@explain_calls
 def simulate(
     game: Game,
     learners: LearnerEntries,

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.interpreters.partial_eval import dce_jaxpr
 from jax.sharding import Mesh
-from jaxtyping import Array
+from jaxtyping import Array, Float
 
 from jaxonline.game import (
     Game,
@@ -29,7 +29,13 @@ from jaxonline.game import (
 from jaxonline.game.roles import Comparator, HindsightComparator, Measure
 from jaxonline.game.round import format_spec
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError, DivergedRunsWarning, OverflowWarning
+from jaxonline.parameters.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DivergedRunsWarning,
+    OverflowWarning,
+    SettingsWarning,
+)
 from jaxonline.parameters.optional_packages import check_not_forked
 from jaxonline.parameters.struct import cast_leaves
 from jaxonline.results.quantities import ROUNDS_PLAYED
@@ -395,7 +401,7 @@ def warn_of_divergence(
         if failed.size:
             facts.append(f"{name!r} in {failed.size:,} of {first.size:,} runs, from round {failed.min():,} on")
             limits |= {limit for limit in [max_copies[name]] if limit is not None}
-    advice = "If steps are too large, use a smaller step size or a radius"
+    advice = "If steps are too large, use a smaller step size or a radius; a move that is no arm has the loss NaN"
     if limits:
         advice += (
             f". A round with more copies than the {' or '.join(map(str, sorted(limits)))} measured has the loss NaN"
@@ -408,10 +414,22 @@ def warn_of_divergence(
         )
 
 
+def warn_of_equal_runs(learners: Mapping[str, Any], losses: Float[np.ndarray, "L R G"]) -> None:
+    """Warn of the user's own learners with equal losses in all runs; the game is random."""
+    equal = (losses == losses[:, :1]).all(axis=(1, 2)) & (losses.shape[1] > 1)
+    own = [not type(learner).__module__.startswith("jaxonline.") for learner in learners.values()]
+    if names := [name for name, is_equal, is_own in zip(learners, equal, own, strict=True) if is_equal and is_own]:
+        warnings.warn(
+            f"all runs of {', '.join(map(repr, names))} are equal although the game is random; draw with the key that "
+            "`predict` receives, and keep what changes in the state (a Python counter or a fixed key never changes)",
+            SettingsWarning, stacklevel=6,
+        )  # fmt: skip
+
+
 def _warn(learners: Mapping[str, Any], affected: Mapping[str, object], headline: str, facts: Iterator[str]) -> None:
     if affected:
         hints = dict.fromkeys(learners[name].capacity_hint for name in affected)
-        warnings.warn(f"{headline}: {', '.join(facts)}. {'; '.join(hints)}", OverflowWarning, stacklevel=6)
+        warnings.warn(f"{headline}: {', '.join(facts)}. {'; '.join(hints)}", OverflowWarning, stacklevel=7)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from jaxonline.simulation.options import (
     SimulationOptions,
     overflow_probabilities,
     warn_of_divergence,
+    warn_of_equal_runs,
     warn_of_likely_overflow,
     warn_of_overflow,
 )
@@ -246,6 +247,8 @@ def collect_result(options: SimulationOptions, study: StudyPlan, computed: Compu
         for team in options.teams for name in team.members
     }  # fmt: skip
     warn_of_divergence(options.members, result.first_nonfinite, limits)
+    if not options.game.deterministic:
+        warn_of_equal_runs(options.members, result.cumulative_loss)
     return result
 
 

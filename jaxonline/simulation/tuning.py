@@ -21,6 +21,7 @@ from jaxonline.game.roles import Comparator, HindsightComparator, Measure
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError, DivergedRunsWarning, SettingsWarning
 from jaxonline.parameters.optional_packages import check_not_forked
+from jaxonline.parameters.signatures import explain_calls
 from jaxonline.parameters.struct import replace_at, structure_of
 from jaxonline.results import Result
 from jaxonline.results.quantities import LOSS_OF_REWARD, REWARD_OF_LOSS, has_rewards
@@ -275,6 +276,7 @@ def successive_halving(play: PlaySettings, rungs: Sequence[tuple[int, int]]) -> 
 TUNING_STREAM = np.uint32(2**32 - 1)  # no run of a study has this index
 
 
+@explain_calls
 def tune(
     game: Game,
     learner: Callable[..., TunedLearner] | TunedLearner,

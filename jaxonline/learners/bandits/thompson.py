@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from jaxonline import random
@@ -11,8 +12,10 @@ from jaxonline.game.roles import Draw
 from jaxonline.learners.bandits.exponential import draw_arm
 from jaxonline.learners.bandits.index_policies import Tally, TallyPolicy, arm_indicator
 from jaxonline.numerics.elementwise import first_argmin
+from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
-from jaxonline.parameters.signatures import validate_arguments
+from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.signatures import check_fields, validate_arguments
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Count, Ge, Interval, NonNegative, Number, Positive, PositiveFloat
 
@@ -122,6 +125,11 @@ class EpsilonGreedy(TallyPolicy):
 
     epsilon: NonNegative
     power: NonNegative = 0.0
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        if not check.is_abstract((self.epsilon, self.power)) and np.any((self.epsilon > 1) & (self.power == 0)):
+            raise ArgumentError("epsilon", f"must be a probability if power is 0 (got {check.quote(self.epsilon)})")
 
     @classmethod
     @validate_arguments
