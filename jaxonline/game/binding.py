@@ -152,8 +152,8 @@ def bind(
 
 
 def _global_random_states() -> tuple:
-    _, words, position, *_ = np.random.get_state()  # noqa: NPY002  (users draw from it)
-    return standard_random.getstate(), words.tobytes(), position
+    state: Any = np.random.get_state()  # noqa: NPY002  (users draw from it)
+    return standard_random.getstate(), state[1].tobytes(), state[2]
 
 
 def warn_about_loss_mismatch(game: Game, learners: Mapping[str, Any]) -> None:

@@ -128,7 +128,9 @@ class EpsilonGreedy(TallyPolicy):
 
     def __post_init__(self) -> None:
         check_fields(self)
-        if not check.is_abstract((self.epsilon, self.power)) and np.any((self.epsilon > 1) & (self.power == 0)):
+        if check.is_abstract((self.epsilon, self.power)):
+            return
+        if np.any((np.asarray(self.epsilon) > 1) & (np.asarray(self.power) == 0)):
             raise ArgumentError("epsilon", f"must be a probability if power is 0 (got {check.quote(self.epsilon)})")
 
     @classmethod
