@@ -5,6 +5,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 from jaxtyping import Array, Float, Int
 
 from jaxonline._xla.barriers import compute_once as compute_once
@@ -33,6 +34,26 @@ def index_after(number: int | Int[Array, ""], value: Float[Array, ""]) -> Int[Ar
         3
     """
     return number + opaque_zero(value)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Projection on a ball.
+
+
+def project_l2_ball(w: Float[Array, "d"], radius: Float[Array, ""] | float) -> Float[Array, "d"]:
+    """Return the closest point of a ball to w, or NaN if |w|^2 overflows.
+
+    `optax.projections.projection_l2_ball` returns 0 then, and also if the square of the radius overflows.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxonline.numerics.elementwise import project_l2_ball
+        >>> project_l2_ball(jnp.array([0.0, 4.0]), 1.0).tolist(), project_l2_ball(jnp.array([1e30]), 1.0).item()
+        ([0.0, 1.0], nan)
+    """
+    largest = 0.99 * float(jnp.finfo(w.dtype).max) ** 0.5  # a norm of this or less has a finite square
+    inside = optax.projections.projection_l2_ball(w, jnp.minimum(radius, largest))
+    return jnp.where(jnp.isinf(jnp.vdot(w, w)), jnp.nan, inside)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from jaxtyping import Array, ArrayLike, Float, Int, Key
 from jaxonline import random
 from jaxonline.estimators.gradients import AnyEstimator, check_estimator
 from jaxonline.game.roles import Feedback, Learner, Specs
-from jaxonline.numerics.elementwise import compute_once
+from jaxonline.numerics.elementwise import compute_once, project_l2_ball
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
@@ -250,7 +250,7 @@ class GradientLearner(EstimatorLearner):
     radius: Positive | None = None
     optimizer: Optimizer = static(default=SGD)
     projection: Annotated[Callable[..., Any], Takes("(w, radius)"), Component("projection")] = static(
-        default=optax.projections.projection_l2_ball
+        default=project_l2_ball
     )
     hypothesis: Hypothesis = static(default="last")
 
@@ -465,5 +465,5 @@ class GradientBandit(Learner):
         delta, step, radius = (jnp.asarray(number, state.dtype) for number in (self.delta, self.step_size, self.radius))
         u = (oracle.move - state) / delta
         gradient = (len(state) / delta) * oracle.loss() * u
-        w = optax.projections.projection_l2_ball(state - step * gradient, radius - delta)
+        w = project_l2_ball(state - step * gradient, radius - delta)
         return w, GradientBanditInfo(gradient)
