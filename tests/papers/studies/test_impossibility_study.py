@@ -24,7 +24,7 @@ from jaxonline.study import Context
 
 CONSTANT = (1 - 1 / np.sqrt(5)) ** 2
 CONTEXT = Context(mesh=default_mesh(jax.devices()[:1]))
-STUDY = Impossibility(runs=16, rounds=600)
+STUDY = Impossibility(runs=64, rounds=1200)
 ROUNDS = STUDY.rounds
 
 
