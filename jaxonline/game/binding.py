@@ -133,7 +133,7 @@ def bind(
             warnings.warn(
                 f"{argument}: {what} or its game draws from numpy.random or Python's random while JAX traces it, so "
                 "the number is the same in all rounds and runs; draw with the key that the method receives",
-                SettingsWarning, stacklevel=7,
+                SettingsWarning, stacklevel=8,
             )  # fmt: skip
     name = type(game.environment).__name__
     check_spec(f"{name}.instance", "instance", game.specs.instance, record.x)
