@@ -84,8 +84,9 @@ def simulate(
             soon as the intervals are narrow enough, and `UntilDecided(margin)` as soon as all pairs of learners are
             decided (`Result.decisions`).
         block_size: number of runs per block, at most 2^20. By default it follows from the shapes of the game's
-            instances and outcomes: 8 to 128 on a CPU, 16384 on an accelerator, at most `n_runs`. A core plays one block
-            at a time, so a study of fewer blocks than cores leaves cores idle.
+            instances and outcomes: 8 to 128 on a CPU, 16384 on an accelerator, at most `n_runs`. A study that continues
+            keeps its block size. A core plays one block at a time, so a study of fewer blocks than cores leaves cores
+            idle.
         mesh: devices, as a mesh with the single axis "blocks"; all local devices by default. A CPU is one device with a
             thread per core, up to 32 threads; to use more cores, call `jax.config.update("jax_num_cpu_devices", n)`.
         progress: True for a progress bar, or a function (done, total, what). The function is called after recorded

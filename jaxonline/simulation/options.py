@@ -219,12 +219,15 @@ def check_options(
     check.count("n_runs", n_runs, ge=1, le=blocks.MAX_RUNS)
     mesh = blocks.default_mesh() if mesh is None else blocks.check_mesh(mesh)
     backend = jax.default_backend() if workers is None else workers.machine["backend"]
-    width = blocks.default_width(game.specs, n_runs, backend) if block_size is None else _check_block_size(block_size)
+    store = None if checkpoint is None else Checkpoint.of(checkpoint)
+    if block_size is not None:
+        width = _check_block_size(block_size)
+    else:
+        width = (store and store.block_size()) or blocks.default_width(game.specs, n_runs, backend)
     _check_rule(stop, runs)
     rounds, selected = record_rounds(n_rounds, record_at, spacing), check_runs(runs, n_runs)
     root = check.as_key("key", key)
     check_progress(progress)
-    store = None if checkpoint is None else Checkpoint.of(checkpoint)
     statistic = _check_comparator(game, comparator)
     counted = cast_leaves(with_defaults(measures), game.dtype)
     mesh = _mesh_for(mesh, 1 if workers else len(_blocks_of(selected, width)))

@@ -291,8 +291,7 @@ def _difference(theirs: Mapping[str, str], ours: Mapping[str, str]) -> str:
         return name if is_hash or len(was + now) > 120 else f"{name} (was {was}, is {now})"
 
     shown = "; ".join(describe(name) for name in names[:6])
-    advice = f": give block_size={theirs['block_size']} to continue" if names == ["block_size"] else ""
-    return f"{shown}{' ...' if len(names) > 6 else ''}{advice}"
+    return f"{shown}{' ...' if len(names) > 6 else ''}"
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -359,6 +358,13 @@ class Checkpoint:
     def __truediv__(self, name: str) -> "Checkpoint":
         """Return the checkpoint of a part of the study, which is a folder inside the folder of the study."""
         return dataclasses.replace(self, folder=Path(self.folder) / name)
+
+    def block_size(self) -> int | None:
+        """Return the block size of the study in the folder, or None if there is no readable study."""
+        try:
+            return int(_read_study(Path(self.folder))["about"]["block_size"])
+        except (OSError, ValueError, KeyError):
+            return None
 
     def refresh_code(self, items: Mapping[str, Any]) -> str:
         """Clear the user's caches in `items`, and return the version with a hash of the user's code ("" for no code).
