@@ -143,15 +143,6 @@ def test_gaussian_strata_are_exact(pair_law, x64):
         np.testing.assert_allclose(given, (clean**2).mean(), rtol=1e-10)
 
 
-def test_terms_add_up_to_the_kernel():
-    dot_product = DotProductFeatureMap(ExponentialKernel(), Geometric(2.0))
-    np.testing.assert_allclose(sum(dot_product.term(n, X, X2) for n in range(30)), math.exp(X @ X2), rtol=1e-14)
-    strata = list(itertools.product(range(30), repeat=2))
-    right = GaussianFeatureMap(Gaussian(1.0), Geometric(1.5))
-    value = sum(right.term(counts, X, X2) for counts in strata)
-    np.testing.assert_allclose(value, math.exp(-np.sum((X - X2) ** 2)), rtol=1e-12)
-
-
 def exact_moments(feature_map, x2, counts):
     """Mean and second moment of <Psi~, Psi(x2)>, summed over the strata."""
     mean = sum(feature_map.term(c, X, x2) for c in counts)

@@ -66,7 +66,6 @@ def test_own_distribution_is_unbiased():
     assert abs(float(mean(OneOrFour(0.25, 0.5))) - target) > limit
 
 
-@pytest.mark.long
 def test_defaults_of_an_own_distribution():
     estimator = SeriesEstimator([0.0, 1.0, 0.0, 0.0, 1.0], OneOrFour(0.25, 0.25))
     assert expected_queries(estimator) == pytest.approx(1.75, rel=1e-12)
@@ -156,7 +155,6 @@ WRONG = [
     ("n_attributes: must be at most 2 d^2 = 8", lambda: AttributePairs(10).choose(KEY, 2)),
     ("n_attributes: must be smaller to enumerate", lambda: AttributePairs(10).support(np.ones(20))),
     ("size: must be at most d = 3", lambda: uniform_subset(KEY, 3, 4)),
-    ("p: ", lambda: Geometric(1.0)),
     ("exponent: ", lambda: DiscreteLomax(1.0)),
     ("probabilities: must have the sum 1 (got the sum 0.9", lambda: FiniteDistribution([0.5, 0.4])),
     ("probabilities: ", lambda: FiniteDistribution([1.5, -0.5])),

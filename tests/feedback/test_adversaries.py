@@ -13,7 +13,6 @@ from jaxonline.environments.adversaries import ChasingNoise
 from jaxonline.estimators import MeanOfCopies, NaiveCopy, TwoCopies
 from jaxonline.feedback import AdversarialCopies
 from jaxonline.parameters.struct import struct
-from jaxonline.simulation.blocks import default_mesh
 
 # ---------------------------------------------------------------------------------------------------------------------
 # What an adaptive feedback knows
@@ -107,26 +106,6 @@ def test_states_of_feedbacks_without_adversary_or_learner_are_empty():
     assert jo.game.start(game, jo.WithFeedback(Looking(), jo.FullInformation()), keys).feedback == ()
     assert jo.game.start(game, None, keys).feedback == ()
     assert game.oblivious
-
-
-@pytest.mark.long
-def test_a_study_equals_single_runs_with_adaptive_noise():
-    adversary = AdversarialCopies(ChasingNoise(0.4))
-    learners = {eta: jo.GradientLearner(TwoCopies(), step_size=eta, radius=1.0) for eta in (0.05, 0.3)}
-    options = {"n_runs": 6, "n_rounds": 20, "key": 4, "block_size": 2, "record_at": [7], "comparator": jo.L2Ball(0.5)}
-    game = jo.Game(model(), adversary)
-    result = jo.simulate(game, learners, mesh=ONE_DEVICE, **options)
-    swept = jo.simulate(game, jo.sweep(learners), mesh=default_mesh(), **options)
-    np.testing.assert_allclose(swept.regret, result.regret, rtol=1e-4, atol=1e-4)
-    for i, learner in enumerate(learners.values()):
-        for run in (0, 5):
-            history = played(game, learner, 20, run)
-            loss = np.cumsum(history.loss.astype(float))[[6, 19]]
-            np.testing.assert_allclose(result.cumulative_loss[i, run], loss, rtol=1e-4)
-            sums = [jo.comparators.cumulative_statistic(jo.L2Ball(0.5), history.x[:t], history.y[:t]) for t in (7, 20)]
-            best = [jo.L2Ball(0.5).best_loss(each) for each in sums]
-            np.testing.assert_allclose(result.comparator_loss[i, run], best, rtol=1e-4)
-    np.testing.assert_array_equal(result.comparator_loss[0], result.comparator_loss[1])
 
 
 @struct

@@ -11,8 +11,6 @@ from tiers import some
 import jaxonline as jo
 from jaxonline.environments import BernoulliArms, DataStream
 from jaxonline.estimators import TwoCopies
-from jaxonline.game import Draw
-from jaxonline.game.round import Round
 from jaxonline.learners import EXP3, Hedge, Perceptron
 from jaxonline.losses import ArmLoss, ExpectedLoss, ZeroOne
 from jaxonline.parameters.struct import struct
@@ -101,19 +99,6 @@ def test_measures_have_intervals_plots_storage_and_selection(bandit, tmp_path):
     assert bandit.select(runs=slice(2)).measures["pulls"].shape == (1, 2, 2, 3)
     with pytest.raises(ValueError, match=r"quantity: must be one of .*'longest row'"):
         bandit.mean("mistakes")
-
-
-@pytest.mark.long
-def test_measures_survive_checkpoints_sweeps_and_devices(bandit, tmp_path):
-    measures = [jo.Pulls(), jo.Switches(), Longest()]
-    sweep = jo.sweep({0.1: EXP3(0.1), 0.5: EXP3(0.5)})
-    options = {"measures": measures, "block_size": 2, "checkpoint": tmp_path, "comparator": jo.BestArm()}
-    first = study(bandit_game(), {"eta": sweep}, **options)
-    again = study(bandit_game(), {"eta": sweep}, **{**options, "mesh": default_mesh()})
-    for name in ("pulls", "switches", "longest row"):
-        np.testing.assert_array_equal(first.measures[name], again.measures[name], name)
-        np.testing.assert_array_equal(first.measures[name][0], bandit.measures[name][0], name)
-    assert first.measures["pulls"].shape == (2, RUNS, 2, 3)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -253,24 +238,3 @@ def test_every_learner_is_checked_before_the_first_round(name):
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Tables of histories
-
-
-def history(n_rounds: int = 12) -> Round:
-    """Of a made-up bandit with two arms: the second arm, drawn with probability 3/4."""
-    draws = Draw(np.ones(n_rounds, np.int32), np.tile([0.25, 0.75], (n_rounds, 1)))
-    y, ones = np.arange(24.0).reshape(12, 2)[:n_rounds], np.ones(n_rounds, np.int32)
-    return Round(y[:, 1], draws, y, np.zeros((n_rounds, 0)), y, ones, ones, ())
-
-
-def test_a_long_history_prints_its_first_and_last_rounds():
-    lines = repr(history()).splitlines()
-    assert [line.split()[0] for line in lines[1:-1]] == ["1", "2", "3", "4", "5", "6", "...", "10", "11", "12"]
-    assert "sum of losses 144" in lines[-1]
-
-
-def test_single_and_traced_rounds_do_not_print_as_a_table():
-    assert repr(jax.tree.map(lambda leaf: leaf[0], history())).startswith("Round(loss=")
-    assert repr(jax.eval_shape(history)).startswith("Round(loss=ShapeDtypeStruct")
-    words = []
-    jax.make_jaxpr(lambda h: words.append(repr(h)) or h.loss)(history())
-    assert words[0].startswith("Round(loss=")

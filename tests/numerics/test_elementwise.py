@@ -38,10 +38,3 @@ def test_run_ends_match_cumsum_and_searchsorted(size):
     assert np.array_equal(ends.per_run(), sums)
     assert int(ends.total()) == sums[-1]
     assert np.array_equal(ends.find_runs(jnp.asarray(places)), np.searchsorted(sums, places, side="right"))
-
-
-@pytest.mark.parametrize("size", [3, 40, 2000])
-def test_run_ends_without_calls(size):
-    ends = RunEnds.from_counts(jnp.zeros(size, jnp.int32))
-    assert int(ends.total()) == 0
-    assert ends.find_runs(jnp.arange(3, dtype=jnp.int32)).tolist() == [size] * 3

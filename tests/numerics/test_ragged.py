@@ -65,18 +65,6 @@ def test_no_calls_and_all_calls(number):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("share", [0.3, 1.0])
-def test_unbatched_number_of_calls(share):
-    """Under one vmap, and under two; batched by the outer one only, as in a sweep of learners inside of runs."""
-    number = jnp.int32(4)
-    check(jax.jit(jax.vmap(lambda a: mapped(number, a, jnp.asarray(B[1]), share)))(A), 4, A, B[1])
-    both = jax.jit(jax.vmap(lambda a: jax.vmap(lambda b: mapped(number, a, b, share))(B)))(A)
-    check(both, 4, A[:, None], B[None])
-    swept = jax.jit(jax.vmap(lambda n, a: jax.vmap(lambda b: mapped(n, a, b, share))(B)))(NUMBERS, A)
-    check(swept, NUMBERS[:, None], A[:, None], B[None])
-
-
-@pytest.mark.long
 def test_a_batch_of_batches():
     """The number batched inside, outside or both; constants batched inside only, outside only, both, or not."""
     numbers = np.random.default_rng(1).integers(-1, CAPACITY + 2, (LEARNERS, RUNS)).astype(np.int32)
@@ -203,23 +191,6 @@ def test_work_is_proportional_to_the_calls(share):
     assert counter.of(mapped, np.full(RUNS, ROOM + 7, np.int32), A) == -(-RUNS * ROOM // piece) * piece
     one = [counter.of(lambda n: ragged_map(lambda j: counter(j, A[0], B[0]), n, ROOM, share), n) for n in (0, 3, 50)]
     assert one == [0, 3, 50]
-
-
-@pytest.mark.long
-def test_work_of_a_sweep():
-    """Learners inside of runs share the number: each call is made once for a run, for all learners together. Runs
-    inside of learners are a list of all of them."""
-    counter, total = Counter(), int(np.clip(NUMBERS, 0, ROOM).sum())
-
-    def mapped(n, a, b):
-        return ragged_map(lambda j: counter(j, a, b), n, ROOM, 0.05)
-
-    inside = counter.of(jax.vmap(lambda n, a: jax.vmap(lambda b: mapped(n, a, b))(B)), NUMBERS, A)
-    assert inside == total * LEARNERS
-    shared = counter.of(jax.vmap(lambda n, a: jax.vmap(lambda b: mapped(n, a, B[0]) + b)(B)), NUMBERS, A)
-    assert shared == total, "what no learner changes is computed once"
-    outside = counter.of(jax.vmap(lambda b: jax.vmap(lambda n, a: mapped(n, a, b))(NUMBERS, A)), B)
-    assert outside == -(-total * LEARNERS // 3) * 3  # pieces of 0.05 * 60 calls
 
 
 def test_work_of_sums_and_additions():

@@ -79,6 +79,7 @@ def test_a_bias_is_found_despite_a_wrong_second_moment():
         assert unstated.verdict == "undecided"
         assert "contradict" in unstated.notes[0]
         assert unstated.notes[1].startswith("biased if the kurtosis is at most ")
+        assert unstated.assumption == "kurtosis <= 244.3"  # 0.75^2 n / (2 ln(10 / level))
 
 
 def _pytree(key):
