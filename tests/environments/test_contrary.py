@@ -66,10 +66,6 @@ def test_contrary_losses_answer_the_most_probable_expert():
     assert blind.outcome(KEY, jnp.int32(2), 1, empty, moves[0])[0].tolist() == [0.0, 0.0, 1.0]
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Environments
-
-
 @jo.struct
 class ConstantLearner(jo.Learner):
     """Plays weights 0, or predicts 0."""
@@ -123,10 +119,6 @@ def test_switching_and_random_walk_experts_have_their_losses():
     assert 0.95 < losses.max() <= 1
     inside = np.abs(losses[:-1] - 0.5) < 0.2
     assert np.diff(losses, axis=0)[inside].std() == pytest.approx(0.05, rel=0.1)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Comparators that change
 
 
 def brute_force(losses, k):

@@ -10,12 +10,9 @@ from tiers import some
 
 import jaxonline as jo
 from jaxonline.environments.adversaries import ChasingNoise
-from jaxonline.estimators import MeanOfCopies, NaiveCopy, TwoCopies
+from jaxonline.estimators import NaiveCopy, TwoCopies
 from jaxonline.feedback import AdversarialCopies
 from jaxonline.parameters.struct import struct
-
-# ---------------------------------------------------------------------------------------------------------------------
-# What an adaptive feedback knows
 
 
 @struct
@@ -71,36 +68,6 @@ def test_an_adversary_that_uses_the_present_round_is_detected():
     assert np.abs(told[1:, 0] - (np.arange(5) + 0.25)).min() > 0.9
 
 
-@struct
-class Hiding:
-    """Noise that replaces the instance by the index of the copy; keeps a secret."""
-
-    secret: float
-
-    def init(self, key, instance):
-        return jnp.asarray(self.secret, instance.dtype)
-
-    def sample(self, key, state, t, index, x):
-        return (1 + index).astype(x.dtype) - x
-
-    def observe(self, state, t, x, y, y_hat):
-        return state + x.sum() + y_hat
-
-
-@pytest.mark.parametrize("estimator", [TwoCopies(), NaiveCopy(), MeanOfCopies(3)], ids=type)
-def test_a_learner_observes_instance_and_adversary_only_through_copies(estimator):
-    def final_state(x: float, y: float, secret: float) -> bytes:
-        game = jo.Game(jo.environments.DataStream(np.full((1, 3), x), np.full(1, y)), AdversarialCopies(Hiding(secret)))
-        return np.asarray(
-            jo.play(game, jo.GradientLearner(estimator, step_size=0.1), jax.random.key(0), 5)[0].w
-        ).tobytes()
-
-    plain = final_state(2.0, 1.0, 0.0)
-    assert final_state(-4.0, 1.0, 0.0) == plain
-    assert final_state(2.0, 1.0, np.nan) == plain
-    assert final_state(2.0, 2.0, 0.0) != plain
-
-
 def test_states_of_feedbacks_without_adversary_or_learner_are_empty():
     game, keys = jo.Game(model(), ECHO), jo.game.stream_keys(jax.random.key(0))
     assert jo.game.start(game, jo.WithFeedback(Looking(), jo.FullInformation()), keys).feedback == ()
@@ -136,10 +103,6 @@ def test_adversaries_of_a_wrong_form_raise_errors(what, message):
     jo.Game(model(), AdversarialCopies(Wrong("nothing")))
     with pytest.raises((ValueError, TypeError), match=message):
         jo.Game(model(), AdversarialCopies(Wrong(what)))
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Noise that chases the learner
 
 
 def trajectory(adversary: ChasingNoise, rounds: int = 12, seed: int = 0):

@@ -184,30 +184,6 @@ def test_gradient_descent_equals_a_loop_with_a_queue():
     np.testing.assert_allclose(play(game, learner).y_hat, expected, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("delay", [0, 3, 20])
-def test_gradient_descent_under_delay_is_below_its_theorem(delay):
-    """Deterministic: labels of fixed sign changes, which punish late updates, for both wrappers."""
-    n_rounds = 400
-    y = np.where(np.arange(n_rounds) // (delay + 1) % 2, 1.0, -1.0).astype(np.float32)
-    G = 16.0  # |2 (<w, x> - y) x| <= 4 in the unit ball
-    game = jo.Game(jo.environments.DataStream(np.ones((n_rounds, 1)), y), jo.Delayed(jo.FullInformation(), delay))
-    arrival = bounds.delayed_gradient_descent(1.0, G, delay, n_rounds)
-    copy = bounds.gradient_descent(1.0, G, -(-n_rounds // (delay + 1)))
-    learners = {
-        "arrival": UpdateOnArrival(jo.GradientLearner(jo.estimators.FullGradient(), arrival.step_size, radius=1.0)),
-        "BOLD": BOLD(jo.GradientLearner(jo.estimators.FullGradient(), copy.step_size, radius=1.0), delay),
-    }
-    result = jo.simulate(game, learners, n_runs=1, n_rounds=n_rounds, comparator=jo.L2Ball(1.0), record_at=1)
-    on_arrival, bold = np.asarray(result.regret)[:, 0, -1]
-    assert 0 < on_arrival <= arrival.value
-    assert 0 < bold <= bounds.bold(lambda rounds: copy.at_rounds(rounds), delay, n_rounds)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# What questions cost without delay
-
-
 @pytest.mark.parametrize("move", [np.int32(2), Draw(np.int32(2), np.full(3, 1 / 3))], ids=["arm", "draw"])
 def test_a_bandit_charges_one_query_for_any_number_of_looks(move):
     oracle = jo.Bandit().open(None, jnp.int32(1), (), LOSSES[0], move)

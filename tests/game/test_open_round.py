@@ -37,10 +37,6 @@ def study(game: jo.Game, learner, **options) -> jo.Result:
     return jo.simulate(game, learner, **options)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Bandits
-
-
 @struct
 class Longest:
     """The longest row of rounds with a loss."""
@@ -87,22 +83,13 @@ def test_pseudo_regret_is_the_sum_of_the_gaps(bandit):
     assert (pseudo.regret != bandit.regret).any()
 
 
-def test_measures_have_intervals_plots_storage_and_selection(bandit, tmp_path):
+def test_own_measures_have_intervals_storage_and_selection(bandit, tmp_path):
     pulls = bandit.mean("pulls", interval=jo.intervals.Student())  # of few runs
     np.testing.assert_allclose(pulls.mean.sum(axis=-1), [[25.0, ROUNDS]])
-    assert (pulls.low <= pulls.mean).all()
-    lines = bandit.plot(quantity="longest row").get_lines()
-    np.testing.assert_array_equal(lines[0].get_ydata(), bandit.mean("longest row").mean[0])
     loaded = jo.Result.load(bandit.save(tmp_path / "bandit.npz"))
     for name, array in bandit.measures.items():
         np.testing.assert_array_equal(loaded.measures[name], array, name)
     assert bandit.select(runs=slice(2)).measures["pulls"].shape == (1, 2, 2, 3)
-    with pytest.raises(ValueError, match=r"quantity: must be one of .*'longest row'"):
-        bandit.mean("mistakes")
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Experts
 
 
 def experts_game(rounds: int = 1000) -> jo.Game:
@@ -118,10 +105,6 @@ def test_hedge_has_its_regret_bound_against_the_best_expert():
     assert result.comparator_loss[0, 0, -1] == 0.0
     assert round(float(result.regret[0, 0, -1])) == 17
     assert result.regret[0, 0, -1] < np.sqrt(1000 * np.log(10) / 2)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Classification, plain losses, moves and outcomes that are trees
 
 
 def test_a_perceptron_counts_its_mistakes():
@@ -207,34 +190,3 @@ def test_instances_moves_and_outcomes_may_be_any_pytree():
         np.testing.assert_allclose(result.cumulative_loss[0, run, -1], 4 * (price**2).sum(), rtol=1e-5)
         np.testing.assert_allclose(result.comparator_loss[0, run, -1], 4 * price.var() * ROUNDS, rtol=1e-4)
         assert result.measures["switches"][0, run, -1] == ROUNDS - 1
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Learners that cannot play
-
-
-def refuse_to_play(*args, **kwargs):
-    raise AssertionError("a learner was played although another one cannot be")
-
-
-LINEAR = jo.Game(jo.environments.LinearModel(np.ones(2)), jo.NoisyCopies(jo.noise.gaussian(0.1)))
-GOOD = jo.GradientLearner(TwoCopies(), step_size=0.1)
-MISFITS = {
-    "a bandit's learner on numbers": (LINEAR, jo.WithFeedback(EXP3(0.1), jo.Bandit()), "outcomes|vector"),
-    "weights under the squared loss": (
-        jo.Game(DataStream(None, np.ones((3, 2))), jo.FullInformation()), Hedge.over_horizon(2, 9),
-        "loss: must return a number for .*learners.'misfit'",
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", MISFITS)
-def test_every_learner_is_checked_before_the_first_round(name):
-    game, misfit, message = MISFITS[name]
-    other = {"good": GOOD} if game is LINEAR else {}
-    with pytest.raises((TypeError, ValueError, AttributeError), match=message):
-        jo.simulate(game, {**other, "misfit": misfit}, n_runs=2, n_rounds=4, progress=refuse_to_play)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Tables of histories

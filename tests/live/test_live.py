@@ -185,10 +185,6 @@ def test_a_copy_continues_with_the_same_numbers(copied):
     assert copied(jo.Live(gradient(), key=3)).state is None
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# What goes wrong
-
-
 def open_round(learner=None, **options):
     live = jo.Live(gradient() if learner is None else learner, instance=3, **options)
     live.predict([1.0, 2.0, 3.0])
@@ -202,12 +198,8 @@ BAD_CALLS = {  # those of the constructor are among the generated calls
     "another instance": (lambda: open_round().update([1.0, 2.0, 4.0], 1.0), "x: must be the instance"),
     "another shape": (lambda: open_round().predict([1.0, 2.0]), r"x: .*got \(2,\)"),
     "no instance": (lambda: open_round().predict(), "x: .*got None"),
-    "a matrix": (lambda: open_round().predict([[1.0, 2.0, 3.0]]), "x: must have shape"),
     "NaN": (lambda: open_round().predict(NAN), r"x: .*got nan at \[1\]"),
     "too large": (lambda: open_round().predict([1e39, 0, 0]), "x: must be finite in float32"),
-    "text": (lambda: open_round().predict(["1", "2", "3"]), "x: must hold real numbers"),
-    "a dictionary": (lambda: open_round().predict({"a": 1.0}), "x: must hold real numbers"),
-    "masked": (lambda: open_round().predict(np.ma.masked_array([1.0, 2.0, 3.0], [0, 0, 1])), "x: must not be a"),
     "NaN outcome": (lambda: open_round().update(y=np.nan), "y: must be finite"),
     "an outcome too many": (lambda: open_round().update(y=[1.0, 2.0]), r"y: must have shape \(\)"),
     "no outcome": (lambda: open_round().update(), "one of y, loss and reward .got none"),
@@ -217,15 +209,12 @@ BAD_CALLS = {  # those of the constructor are among the generated calls
     "no rows": (lambda: open_round().learn([], []), "y: must have one row a round, at least one"),
     "rows of other shapes": (lambda: open_round().learn([[1.0, 2.0]], [1.0]), r"X: must have one row .* \(3,\) .got"),
     "rows too many": (lambda: open_round().learn([[1.0, 2.0, 3.0]] * 2, [1.0]), "y: must have as many rows as X"),
-    "NaN in rows": (lambda: open_round().learn([NAN], [1.0]), "X: must be finite"),
     "moves of nobody": (lambda: jo.Live(gradient()).moves([[1.0]]), "instance="),
     "a seed too large": (lambda: jo.Live(gradient(), key=2**32), r"key: must be below 2\^32 .got"),
     "too much asked": (
         lambda: jo.Live(jo.GradientLearner(jo.estimators.TwoCopies(), step_size=0.1), instance=3),
         "'copies', which .*got FullInformation"),
-    "matrices": (lambda: jo.Live(gradient(), instance=(2, 2)), "instance"),
     "nothing to save": (lambda: jo.Live(gradient()).save("/nowhere"), "instance="),
-    "no path": (lambda: jo.Live(gradient()).load(3), "path: must be a path"),
 }  # fmt: skip
 
 

@@ -4,16 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import jaxonline as jo
-from jaxonline.learners import EXP3, UCB1, VAW, PassiveAggressive
+from jaxonline.learners import EXP3, UCB1
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(21, 3)), RNG.normal(size=21)
@@ -147,19 +143,3 @@ def test_a_refit_that_fails_leaves_the_model(model):
     assert vars(model).keys() == before.keys()
     assert all(vars(model)[name] is each for name, each in before.items() if name != "learner")
     assert np.array_equal(model.predict(X), predicted)
-
-
-@pytest.mark.long
-def test_pipelines_and_searches_take_the_estimators():
-    """On the diabetes data a search finds a regularizer that is not the worst, and the score is that of ridge; the
-    accuracy on breast cancer is that of five folds (logistic regression: 0.98)."""
-    data, name = load_diabetes(), "onlineregressor__learner"
-    grid = {name: [VAW(0.1), VAW(10.0), VAW(1e6)], "onlineregressor__fit_intercept": [True, False]}
-    search = GridSearchCV(make_pipeline(StandardScaler(), jo.OnlineRegressor()), grid, cv=3).fit(data.data, data.target)
-    assert search.best_params_[name].regularizer < 1e6
-    assert search.best_params_["onlineregressor__fit_intercept"]
-    assert search.best_score_ > 0.45
-    X, y = load_breast_cancer(return_X_y=True)
-    pipeline = make_pipeline(StandardScaler(), jo.OnlineClassifier(PassiveAggressive("PA-I", 0.01), passes=5))
-    order = np.random.default_rng(0).permutation(len(y))
-    assert cross_val_score(pipeline, X[order], y[order], cv=5).mean() > 0.94

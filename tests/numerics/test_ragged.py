@@ -1,4 +1,4 @@
-"""Ragged calls equal a plain loop under every nesting of vmap, with work proportional to the calls."""
+"""Ragged calls equal a plain loop under every nesting of vmap, with work proportional to the calls; first minima."""
 
 import jax
 import jax.numpy as jnp
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tiers import some
 
+from jaxonline.numerics.elementwise import RunEnds, first_argmin
 from jaxonline.numerics.ragged import Increment, batch_max, ragged_add, ragged_map
 
 CAPACITY, RUNS, LEARNERS = 6, 20, 3
@@ -209,3 +210,35 @@ def test_batch_max_is_the_maximum_over_all_batches():
     assert (jax.vmap(jax.vmap(batch_max))(numbers) == 9).all()
     inner = jax.vmap(lambda row: jax.vmap(lambda b: batch_max(row[0]) + b)(jnp.arange(3)))(numbers)
     assert inner.tolist() == [(numbers[:, 0].max() + np.arange(3)).tolist()] * 4
+
+
+LENGTHS = [1, 14, 15, 24, 25, 100]
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_the_first_of_the_smallest_numbers(length):
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, max(1, length // 4), size=(50, length)).astype(np.float32)  # many ties
+    rows[1], rows[2] = np.inf, -np.inf
+    rows[3:10, length // 2] = -np.inf
+    places = jax.jit(jax.vmap(first_argmin))(jnp.asarray(rows))
+    assert places.dtype == jnp.int32
+    np.testing.assert_array_equal(places, np.argmin(rows, axis=1))
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_the_place_of_a_number_if_some_are_nan(length):
+    for place in {0, length // 2, length - 1}:
+        assert 0 <= first_argmin(jnp.ones(length).at[place].set(jnp.nan)).item() < length
+    assert first_argmin(jnp.full(length, jnp.nan)).item() == 0
+
+
+@pytest.mark.parametrize("size", some([1, 5, 16, 17, 307, 512, 1024, 1025], 1, 17, 307))
+def test_run_ends_match_cumsum_and_searchsorted(size):
+    number = np.random.default_rng(size).integers(0, 4, size).astype(np.int32)
+    number[size // 3 : size // 2] = 0
+    ends, places = RunEnds.from_counts(jnp.asarray(number)), np.arange(number.sum() + 40, dtype=np.int32)
+    sums = np.cumsum(number)
+    assert np.array_equal(ends.per_run(), sums)
+    assert int(ends.total()) == sums[-1]
+    assert np.array_equal(ends.find_runs(jnp.asarray(places)), np.searchsorted(sums, places, side="right"))

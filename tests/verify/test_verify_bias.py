@@ -3,7 +3,6 @@
 import dataclasses
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from verify_samples import ONE, capped_geometric, power, uniform
@@ -101,26 +100,6 @@ def test_numbers_are_identical_on_any_number_of_devices():
     assert dataclasses.asdict(run(2, kurtosis=5.0)) == first
     assert dataclasses.asdict(run(8, kurtosis=5.0)) == first
     assert run(1, kurtosis=5.0, seed=1).bias != first["bias"]
-
-
-def test_progress_is_called_on_the_host():
-    seen = []
-    verify.unbiased(uniform, 0.5, range=(0, 1), samples=20_000, mesh=ONE, progress=lambda *at: seen.append(at))
-    assert seen == [(8192, 20_000), (16_384, 20_000), (20_000, 20_000)]
-
-
-def test_new_parameters_reuse_the_compiled_program():
-    traced = []
-
-    def power(exponent, key):
-        traced.append(1)
-        return jax.random.uniform(key, (), jnp.float32) ** exponent
-
-    for exponent in (1.0, 2.0):
-        estimator = jax.tree_util.Partial(power, jnp.float32(exponent))
-        result = verify.unbiased(estimator, 1 / (1 + exponent), range=(0, 1), width=4096, mesh=ONE)
-        assert result.verdict == "within tolerance"
-    assert len(traced) <= 3  # one trace of the shape for each, one compilation
 
 
 def test_float32_and_float64_are_unbiased(both_precisions):

@@ -74,12 +74,6 @@ def test_the_printed_percentage_is_the_end_of_the_widest_interval():
     assert own.largest_bias == pytest.approx(10 * result.largest_bias, rel=0.01)
 
 
-def test_a_target_of_0_has_absolute_numbers():
-    result = verify.unbiased(power(6.0, -3.0), 0.0, range=(-3, 3), mesh=ONE)
-    assert result.largest_bias == pytest.approx((abs(result.bias) + result.half_width) * result.unit)
-    assert str(result).startswith(f"no bias above {_format_upwards(result.largest_bias)} found (bias ")
-
-
 def test_printed_sizes_are_rounded_to_the_safe_side():
     numbers = 10.0 ** np.random.default_rng(0).uniform(-9, 9, 2000)
     for x in numbers:
