@@ -66,21 +66,6 @@ def test_no_nearby_pair_of_distributions_is_better(overhead, lowest):
         assert price(best.law, nearby(best.pair_law, rng)) >= least * (1 - 1e-12)
 
 
-@pytest.mark.parametrize("kernel", [ExponentialKernel(), Inhomogeneous(3), Gaussian(1.5)])
-def test_terms_add_up_to_the_kernel(kernel):
-    """The estimate is unbiased up to the dropped levels, whose share is at most 1e-10 here."""
-    x, x2 = np.array([0.5, -0.2]), np.array([0.1, 0.4])
-    feature_map = best_feature_map(kernel, 0.6, overhead=1.0)
-    levels = range(len(feature_map.law.probabilities))
-    if isinstance(feature_map, GaussianFeatureMap):
-        pairs = range(len(feature_map.pair_law.probabilities))
-        total = sum(feature_map.term((i, j), x, x2) for i in pairs for j in levels)
-        assert total == pytest.approx(math.exp(-np.sum((x - x2) ** 2) / 1.5**2), abs=1e-10)
-    else:
-        total = sum(feature_map.term(n, x, x2) for n in levels)
-        assert total == pytest.approx(float(kernel(x, x2)), abs=1e-7)  # the kernel itself is in float32
-
-
 LEVELS = np.arange(2000.0)
 LOG_BETAS = {
     ExponentialKernel(): -special.gammaln(LEVELS + 1),

@@ -68,13 +68,6 @@ def test_an_adversary_that_uses_the_present_round_is_detected():
     assert np.abs(told[1:, 0] - (np.arange(5) + 0.25)).min() > 0.9
 
 
-def test_states_of_feedbacks_without_adversary_or_learner_are_empty():
-    game, keys = jo.Game(model(), ECHO), jo.game.stream_keys(jax.random.key(0))
-    assert jo.game.start(game, jo.WithFeedback(Looking(), jo.FullInformation()), keys).feedback == ()
-    assert jo.game.start(game, None, keys).feedback == ()
-    assert game.oblivious
-
-
 @struct
 class Wrong:
     what: str = jo.static()

@@ -190,3 +190,9 @@ def test_instances_moves_and_outcomes_may_be_any_pytree():
         np.testing.assert_allclose(result.cumulative_loss[0, run, -1], 4 * (price**2).sum(), rtol=1e-5)
         np.testing.assert_allclose(result.comparator_loss[0, run, -1], 4 * price.var() * ROUNDS, rtol=1e-4)
         assert result.measures["switches"][0, run, -1] == ROUNDS - 1
+
+
+def test_a_loss_that_is_no_number_names_the_learner():
+    game = jo.Game(DataStream(None, np.ones((3, 2))), jo.FullInformation())
+    with pytest.raises((TypeError, ValueError), match=r"loss: must return a number for .*learners.'misfit'"):
+        jo.simulate(game, {"misfit": Hedge.over_horizon(2, 9)}, n_runs=2, n_rounds=4)

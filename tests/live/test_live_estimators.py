@@ -45,16 +45,6 @@ def test_partial_fits_equal_one_fit():
     assert again.lives_[0].round == 4
 
 
-@pytest.mark.parametrize("convert", [np.asarray, np.ndarray.tolist, np.asfortranarray, pd.DataFrame, np.float32])
-def test_rows_of_any_kind_have_the_same_predictions(convert):
-    """Arrays of floats take a shorter path."""
-    X32, y32 = X.astype(np.float32).astype(float), Y.astype(np.float32).astype(float)
-    regressor = jo.OnlineRegressor().fit(X32[:5], y32[:5])
-    regressor.partial_fit(convert(X32[5:]), y32[5:]).partial_fit(convert(X32[:1]), y32[:1])
-    expected = jo.OnlineRegressor().fit(np.vstack([X32, X32[:1]]), np.append(y32, y32[0]))
-    assert np.array_equal(regressor.predict(convert(X32)), expected.predict(X32))
-
-
 def passive_aggressive(X, signs, C=1.0):
     """PA-I, with a coordinate 1."""
     Z = with_ones(X)
