@@ -10,9 +10,10 @@ from registry import LEARNERS
 from tiers import some
 
 import jaxonline as jo
-from jaxonline.comparators import BestExpert, BestSegments
+from jaxonline.comparators import BestExpert, BestOfEachRound, BestSegments
 from jaxonline.environments import ContraryLabels, ContraryLosses, FiniteClass, RandomWalkExperts, SwitchingExperts
 from jaxonline.game.roles import Draw
+from jaxonline.learners import EWA, Hedge
 from jaxonline.losses import ExpectedLoss, ZeroOne
 from jaxonline.simulation.blocks import default_mesh
 
@@ -139,6 +140,24 @@ def test_best_segments_equals_brute_force(k):
         rounds = np.arange(1, n_rounds + 1)
         best_losses = BestSegments(k).best_losses(None, losses, rounds)
         np.testing.assert_allclose(best_losses, [brute_force(losses[:t], k) for t in rounds], atol=1e-12)
+        smallest = jo.comparators.cumulative_statistic(BestOfEachRound(), np.zeros((n_rounds, 0)), losses)
+        np.testing.assert_allclose(BestOfEachRound().best_loss(smallest), losses.min(axis=1).sum(), rtol=1e-6)
+
+
+@pytest.mark.long
+def test_a_study_reports_regrets_against_changing_comparators():
+    """The comparator's loss is 0 for three segments and for the best of each round if the best experts never err."""
+    game = jo.Game(SwitchingExperts(3, every=20, gap=1.0), jo.FullInformation(), loss=ExpectedLoss())
+
+    def loss_of(comparator):
+        options = {"n_runs": 3, "n_rounds": 60, "record_at": 2, "comparator": comparator}
+        return jo.simulate(game, Hedge(EWA(0.3)), **options).comparator_loss
+
+    arm, one_segment = loss_of(jo.BestArm()), loss_of(BestSegments(1))
+    np.testing.assert_allclose(one_segment, arm)
+    assert (arm[..., -1] > 10).all()
+    assert not loss_of(BestSegments(3)).any()
+    assert not loss_of(BestOfEachRound()).any()
 
 
 def test_the_best_expert_has_the_fewest_mistakes():
