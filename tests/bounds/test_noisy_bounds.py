@@ -137,9 +137,9 @@ def test_bounds_have_a_centre_a_constant_and_label_noise(centre, outside):
     sqrt(k) + |c|)^n times k. The geometric bound has l'_+ at sqrt(p F). All means of the factors are below."""
     radius, p, loss, kernel, n = 0.4, 1.5, SmoothedHinge(0.7), ExponentialKernel(), np.arange(80)
     feature_map = DotProductFeatureMap(kernel, Geometric(p))
-    length = GradientLength.for_loss(loss, Geometric(p), 1.0, centre=centre, constant_outside=outside)
     features, k, c = p / (p - 1) * math.exp(p * 0.3), math.exp(0.2), abs(centre)
     factors, gammas = (radius * math.sqrt(features) + c) ** 2, np.abs(loss.coefficients(80, centre))
+    length = GradientLength.for_loss(loss, Geometric(p), factors, centre=centre, constant_outside=outside)
     assert factor_moment(radius, features, centre=centre) == pytest.approx(factors, rel=1e-12)
     squares = gammas**2 * factors**n * p ** (n + 1.0) / (p - 1)
     lengths = (gammas[0] + math.sqrt(squares[1:].sum())) ** 2 if outside else squares.sum()

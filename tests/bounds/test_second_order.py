@@ -74,6 +74,7 @@ def test_an_adversary_does_not_exceed_the_bounds_but_wrong_versions(rule):
     assert (np.cumsum(follower, axis=0) > BOUNDS[rule](follower, 1.0)).any()
 
 
+@np.errstate(over="ignore")
 def bound_by_loops(rule, r, start):
     """The bounds of the last round from the proofs in `jaxonline/bounds/experts.py`, entry by entry."""
     T, K = r.shape

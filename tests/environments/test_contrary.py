@@ -150,7 +150,7 @@ def test_a_study_reports_regrets_against_changing_comparators():
     game = jo.Game(SwitchingExperts(3, every=20, gap=1.0), jo.FullInformation(), loss=ExpectedLoss())
 
     def loss_of(comparator):
-        options = {"n_runs": 3, "n_rounds": 60, "record_at": 2, "comparator": comparator}
+        options = {"n_runs": 3, "n_rounds": 60, "record_at": 2, "comparator": comparator, "mesh": ONE_DEVICE}
         return jo.simulate(game, Hedge(EWA(0.3)), **options).comparator_loss
 
     arm, one_segment = loss_of(jo.BestArm()), loss_of(BestSegments(1))
