@@ -67,21 +67,23 @@ def test_no_nearby_pair_of_distributions_is_better(overhead, lowest):
 
 
 LEVELS = np.arange(2000.0)
-LOG_BETAS = {
-    ExponentialKernel(): -special.gammaln(LEVELS + 1),
-    Gaussian(1.0): LEVELS * math.log(2) - special.gammaln(LEVELS + 1),
-    Binomial(0.5): special.gammaln(LEVELS + 0.5) - special.gammaln(0.5) - special.gammaln(LEVELS + 1),
-}
+EXPONENTIAL, GAUSSIAN = -special.gammaln(LEVELS + 1), LEVELS * math.log(2) - special.gammaln(LEVELS + 1)
+BINOMIAL = special.gammaln(LEVELS + 0.5) - special.gammaln(0.5) - special.gammaln(LEVELS + 1)
 
 
 @pytest.mark.parametrize(
-    ("kernel", "moment"),
-    [(ExponentialKernel(), 0.5), (ExponentialKernel(), 400.0), (Gaussian(1.0), 150.0), (Binomial(0.5), 0.95)],
+    ("kernel", "log_betas", "moment"),
+    [
+        (ExponentialKernel(), EXPONENTIAL, 0.5),
+        (ExponentialKernel(), EXPONENTIAL, 400.0),
+        (Gaussian(1.0), GAUSSIAN, 150.0),
+        (Binomial(0.5), BINOMIAL, 0.95),
+    ],
 )
-def test_only_negligible_levels_are_dropped(kernel, moment):
+def test_only_negligible_levels_are_dropped(kernel, log_betas, moment):
     """Every a_n beyond the table is below 1e-12 of the largest, and the last one in it is not."""
     feature_map = best_feature_map(kernel, moment)
-    kept, a = len(feature_map.law.probabilities), (LOG_BETAS[kernel] + LEVELS * math.log(moment)) / 2
+    kept, a = len(feature_map.law.probabilities), (log_betas + LEVELS * math.log(moment)) / 2
     share = np.exp(a - a.max())
     assert share[kept - 1] > 1e-12 >= share[kept:].max()
     np.testing.assert_allclose(feature_map.law.probabilities, share[:kept] / share.sum(), rtol=1e-9)

@@ -143,8 +143,8 @@ def test_strata_are_single_terms(p, centre, x64):
     assert len(SeriesEstimator.for_loss(loss, Geometric(p), 1.0, centre=centre).coefficients) <= terms
     estimator = SeriesEstimator.for_loss(loss, Geometric(p), 1.0, centre=centre, n_terms=terms)
     n = np.arange(terms)
-    copy = jnp.array([0.8, -0.2])  # a vector, entry by entry
-    found = given_noiseless(estimator, jnp.append(n, terms + 3), copy)
+    copy = np.array([0.8, -0.2])  # a vector, entry by entry
+    found = given_noiseless(estimator, jnp.append(n, terms + 3), jnp.asarray(copy))
     right = (loss.coefficients(terms, centre) * p ** (n + 1.0) / (p - 1))[:, None] * (copy - centre) ** n[:, None]
     np.testing.assert_allclose(found[:-1], right, rtol=1e-12)
     assert found[-1].tolist() == [0.0, 0.0]
