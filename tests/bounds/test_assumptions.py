@@ -1,7 +1,5 @@
 """Assumptions of bounds are declared and compared with the game; adversaries that react exceed the printed theorems."""
 
-from pathlib import Path
-
 import jax
 import numpy as np
 import pytest
@@ -115,14 +113,3 @@ def test_adversaries_equal_a_loop(kind):
     learner = jo.GradientLearner(jo.estimators.FullGradient(), 0.011, radius=1.0)
     history = jo.play(jo.Game(environment([X], SIZE), jo.FullInformation()), learner, jax.random.key(0), 30)[1]
     np.testing.assert_allclose(history.y_hat, reference(kind, 30, 0.011), rtol=1e-4, atol=1e-6)
-
-
-def test_the_page_about_bounds_has_the_assumptions_of_each():
-    page = (Path(__file__).parents[2] / "docs" / "bounds.md").read_text(encoding="utf-8")
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines() if line.startswith("| `")]
-    declared = sorted(name for name in exported_names(bounds) if name not in NO_THEOREMS_ON_REGRET)
-    assert [row[0].strip("`") for row in rows] == declared
-    for name, environment, quantity, losses, rate in rows:
-        a = getattr(bounds, name.strip("`")).assumptions
-        interval = "" if a.losses is None else f"[{a.losses[0]:g}, {a.losses[1]:g}]"
-        assert [environment, quantity, losses, rate] == [a.environment, a.quantity, interval, "yes" * a.prescribed_rate]

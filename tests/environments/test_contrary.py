@@ -13,8 +13,8 @@ import jaxonline as jo
 from jaxonline.comparators import BestExpert, BestOfEachRound, BestSegments
 from jaxonline.environments import ContraryLabels, ContraryLosses, FiniteClass, RandomWalkExperts, SwitchingExperts
 from jaxonline.game.roles import Draw
-from jaxonline.learners import EWA, DrawnExpert, FollowTheLeader, FollowThePerturbedLeader, Hedge
-from jaxonline.losses import ArmLoss, ExpectedLoss, ZeroOne
+from jaxonline.learners import EWA, Hedge
+from jaxonline.losses import ExpectedLoss, ZeroOne
 from jaxonline.simulation.blocks import default_mesh
 
 pytestmark = pytest.mark.fast_compile
@@ -43,71 +43,16 @@ def test_every_deterministic_learner_errs_in_every_round(name):
     assert T - int(best) >= T / 2
 
 
-@jo.struct
-class ContraryWithFeatures(ContraryLosses):
-    """Contrary losses of arms with one feature, or one advising expert, for each arm."""
-
-    @property
-    def instance_spec(self):
-        return jax.ShapeDtypeStruct((self.n_experts, self.n_experts), np.float32)
-
-    def instance(self, key, state, t):
-        return jnp.eye(self.n_experts), state
-
-
-def contrary_losses(learner, loss, n_runs=1, blind=False, feedback=None, contexts=False):
-    environment = (ContraryWithFeatures if contexts else ContraryLosses)(2, blind=blind)
-    game = jo.Game(environment, feedback or jo.FullInformation(), loss=loss)
-    keys = jax.random.split(KEY, n_runs)
-    runs = jax.jit(jax.vmap(lambda key: jo.play(game, learner, key, 100)[1]))(keys)
-    losses, outcomes = np.asarray(runs.loss, float), np.asarray(runs.y, float)
-    return losses.sum(axis=1) - outcomes.sum(axis=1).min(axis=1)
-
-
 BANDITS = [name for name in learner_names(randomised=False) if isinstance(LEARNERS[name]().feedback, jo.Bandit)]
-WEIGHTED = [name for name in learner_names(randomised=False, losses_of_arms=True) if name not in (*BANDITS, "leader")]
-RANDOMISED = [name for name in learner_names(randomised=True, losses_of_arms=True) if name != "gradient bandit"]
-RANDOMISED = [name for name in RANDOMISED if not LEARNERS[name]().pairs]  # duels have other outcomes
-WEIGHTED = [name for name in WEIGHTED if name != "CUCB"]  # a deterministic set
-DRAW_REVEALING = ("perturbed leader", "Bernoulli Thompson", "Gaussian Thompson", "linear Thompson")
+BANDITS = [name for name in BANDITS if not LEARNERS[name]().contexts]
 
 
 @pytest.mark.parametrize("name", some([*BANDITS, "leader"], "UCB1"))
 def test_every_deterministic_learner_of_arms_loses_every_round(name):
     """The learner loses 100 in 100 rounds, and one of two arms at most 50."""
     entry = LEARNERS[name]()
-    assert contrary_losses(entry.learner, entry.loss, 1, False, entry.feedback, entry.contexts)[0] >= 50
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", WEIGHTED + RANDOMISED)
-def test_randomised_learners_keep_sublinear_regret(name):
-    """The mean regret of 200 runs is below T/4 (6 standard errors; false alarm 1e-9) for any rate.
-
-    The adversary sees only earlier moves if a move reveals the draw. Epsilon-greedy with decreasing epsilon rarely
-    explores: its regret is above T/2.
-    """
-    entry = LEARNERS[name]()
-    regrets = contrary_losses(entry.learner, entry.loss, 200, name in DRAW_REVEALING, entry.feedback, entry.contexts)
-    error = 6 * regrets.std(ddof=1) / np.sqrt(200)
-    if name == "epsilon-greedy":
-        assert regrets.mean() - error > 50
-    else:
-        assert regrets.mean() + error < 25
-
-
-@pytest.mark.parametrize(
-    ("learner", "loss"),
-    [
-        (DrawnExpert(FollowTheLeader()), ArmLoss()),
-        (Hedge(FollowTheLeader()), ExpectedLoss()),
-        (FollowThePerturbedLeader(0.1), ArmLoss()),
-    ],
-)
-@pytest.mark.long
-def test_a_learner_with_an_observed_arm_loses_every_round(learner, loss):
-    """Follow the leader draws with probability 1, and the perturbed leader reveals its draw."""
-    assert contrary_losses(learner, loss)[0] >= 50
+    history = jo.play(jo.Game(ContraryLosses(2), entry.feedback, loss=entry.loss), entry.learner, KEY, 100)[1]
+    assert history.loss.sum() - history.y.sum(axis=0).min() >= 50
 
 
 def test_contrary_losses_answer_the_most_probable_expert():
@@ -120,10 +65,6 @@ def test_contrary_losses_answer_the_most_probable_expert():
     assert [int(losses.outcome(KEY, jnp.int32(0), 1, empty, move)[0].argmax()) for move in moves] == [1, 2, 0]
     blind = ContraryLosses(3, blind=True)
     assert blind.outcome(KEY, jnp.int32(2), 1, empty, moves[0])[0].tolist() == [0.0, 0.0, 1.0]
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Environments
 
 
 @jo.struct
@@ -181,10 +122,6 @@ def test_switching_and_random_walk_experts_have_their_losses():
     assert np.diff(losses, axis=0)[inside].std() == pytest.approx(0.05, rel=0.1)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Comparators that change
-
-
 def brute_force(losses, k):
     """The best of all sequences with at most k segments."""
     n_rounds, n_experts = losses.shape
@@ -203,34 +140,24 @@ def test_best_segments_equals_brute_force(k):
         rounds = np.arange(1, n_rounds + 1)
         best_losses = BestSegments(k).best_losses(None, losses, rounds)
         np.testing.assert_allclose(best_losses, [brute_force(losses[:t], k) for t in rounds], atol=1e-12)
+        smallest = jo.comparators.cumulative_statistic(BestOfEachRound(), np.zeros((n_rounds, 0)), losses)
+        np.testing.assert_allclose(BestOfEachRound().best_loss(smallest), losses.min(axis=1).sum(), rtol=1e-6)
 
 
 @pytest.mark.long
 def test_a_study_reports_regrets_against_changing_comparators():
     """The comparator's loss is 0 for three segments and for the best of each round if the best experts never err."""
-    comparators = jo.BestArm(), BestSegments(1), BestSegments(3), BestOfEachRound()
-    environment = SwitchingExperts(3, every=20, gap=1.0)
-    game = jo.Game(environment, jo.FullInformation(), loss=ExpectedLoss())
-    comparator_losses = {}
-    for comparator in comparators:
-        result = jo.simulate(
-            game, Hedge(EWA(0.3)), n_runs=3, n_rounds=60, record_at=2, comparator=comparator, mesh=ONE_DEVICE
-        )
-        comparator_losses[repr(comparator)] = result.comparator_loss
-    arm, one_segment, three_segments, each_round = comparator_losses.values()
+    game = jo.Game(SwitchingExperts(3, every=20, gap=1.0), jo.FullInformation(), loss=ExpectedLoss())
+
+    def loss_of(comparator):
+        options = {"n_runs": 3, "n_rounds": 60, "record_at": 2, "comparator": comparator, "mesh": ONE_DEVICE}
+        return jo.simulate(game, Hedge(EWA(0.3)), **options).comparator_loss
+
+    arm, one_segment = loss_of(jo.BestArm()), loss_of(BestSegments(1))
     np.testing.assert_allclose(one_segment, arm)
     assert (arm[..., -1] > 10).all()
-    assert not three_segments.any()
-    assert not each_round.any()
-
-
-def test_comparators_of_other_games_raise_errors():
-    for message, call in (
-        ("instances: .*BestExpert", lambda: BestExpert().statistic(jnp.zeros(()), jnp.ones(()))),
-        ("outcomes: .*BestOfEachRound", lambda: BestOfEachRound().statistic(None, jnp.zeros(()))),
-    ):
-        with pytest.raises(TypeError, match=message):
-            call()
+    assert not loss_of(BestSegments(3)).any()
+    assert not loss_of(BestOfEachRound()).any()
 
 
 def test_the_best_expert_has_the_fewest_mistakes():

@@ -11,7 +11,7 @@ from tiers import some
 import jaxonline as jo
 from jaxonline.environments import BernoulliArms, GaussianArms, HiddenBestArm, SwitchingArms
 from jaxonline.environments.arms import ContextFreeArms
-from jaxonline.learners import EXP3, UCB1, Hedge
+from jaxonline.learners import EXP3, UCB1
 from jaxonline.losses.arms import LazyOutcome
 from jaxonline.parameters.struct import replace, struct
 from jaxonline.random.draws import fused_entry
@@ -29,12 +29,8 @@ def test_one_entry_has_the_bits_of_the_vector(draw, inlined):
     for k in (0, 1, 500, 999):
         assert entry(key, k) == vector[k]
     np.testing.assert_array_equal(entry(key, np.array([[3, 999], [0, 7]])), vector[np.array([[3, 999], [0, 7]])])
-
-
-def test_an_entry_in_float64_has_the_bits_of_the_vector():
     with jax.enable_x64(True):
-        key = jo.random.inlined(jax.random.key(7))
-        assert fused_entry(jo.random.normal, key, jnp.int32(3), 10) == jo.random.normal(key, (10,))[3]
+        assert fused_entry(draw, key, jnp.int32(3), 10) == draw(key, (10,))[3]
 
 
 MEANS = np.linspace(0.1, 0.9, 12)
@@ -98,16 +94,3 @@ def test_a_round_of_ucb1_draws_one_loss(pseudo):
 
     assert not draws_all(game)
     assert draws_all(replace(game, environment=Plain(arms))), "whole vectors are seen"
-
-
-def test_a_round_of_hedge_draws_the_losses_once():
-    """The learner and the loss read all losses; the compiled program has one fusion of threefry with 100 entries."""
-    game = jo.Game(BernoulliArms(np.linspace(0, 1, 100)), jo.FullInformation(), loss=jo.losses.ExpectedLoss())
-    hedge = Hedge.over_horizon(100, n_rounds=3)
-
-    def play(key):
-        return jo.play(game, hedge, key, 3)[1].loss
-
-    text = jax.jit(jax.vmap(play)).lower(jax.random.split(jax.random.key(0), 4)).compile().as_text()
-    computations = [part for part in text.split("\n\n") if "shift-right-logical(" in part and "[4,100]" in part]
-    assert len(computations) == 1

@@ -109,11 +109,3 @@ def test_best_set_has_the_smallest_cumulative_loss():
     np.testing.assert_array_equal(best.best_predictor(sums), expected)
     close = np.array([1e9, 1e9 - 1e-3, 2e9])  # equal in float32
     assert jo.BestSet(SmallestArms(1)).best_predictor(close).tolist() == [1]
-
-
-def test_sets_of_a_wrong_size_and_other_outcomes_raise_errors():
-    specs = (jax.ShapeDtypeStruct((0,), np.float32), jax.ShapeDtypeStruct((3,), np.float32))
-    with pytest.raises(ValueError, match=r"^m: .*3.*got 4"):
-        jax.eval_shape(jo.BestSet(SmallestArms(4)).statistic, *specs)
-    with pytest.raises(TypeError, match=r"^y: BestSet"):
-        jo.BestSet(SmallestArms(2)).statistic(None, jnp.zeros((2, 2)))

@@ -98,12 +98,11 @@ def test_traits_have_the_losses():
 def test_bandit_game_builds_the_game():
     plain, rewards = jo.bandit_game([0.1, 0.4]), jo.bandit_game([0.9, 0.6], rewards=True)
     assert isinstance(plain.environment, BernoulliArms)
-    assert repr(rewards.environment) == "Rewards(environment=BernoulliArms(means=[0.9, 0.6]))"
     for game in (plain, rewards):
         assert game.pseudo
         assert isinstance(game.loss, jo.losses.ArmLoss)
         assert isinstance(game.feedback, jo.Bandit)
-    assert repr(jo.bandit_game([-3.0, 3.0], std=2.0).environment) == "GaussianArms(means=[-3.0, 3.0], std=2.0)"
+    assert jo.bandit_game([-3.0, 3.0], std=2.0).environment.std == 2.0
     moving = jo.bandit_game([[0.1, 0.2], [0.2, 0.1]], True, starts=[5]).environment
     assert isinstance(moving.environment, SwitchingArms)
     delayed = jo.Delayed(jo.Bandit(), jo.delays.GivenDelays(2))

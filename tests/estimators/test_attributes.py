@@ -77,15 +77,6 @@ def test_gradient_is_unbiased_outcome_by_outcome(n_subset, n_weighted, law):
     assert all(ours[value] == pytest.approx(reference[value], abs=1e-12) for value in ours)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("k", [2, 4])
-def test_pairs_are_unbiased(k):
-    support = AttributePairs(k).support(X)
-    np.testing.assert_allclose(sum(p * moments.A for p, moments in support), np.outer(X, X), atol=1e-14)
-    np.testing.assert_allclose(sum(p * moments.v for p, moments in support), X, atol=1e-14)
-    assert all(np.array_equal(moments.A, moments.A.T) for _, moments in support)
-
-
 def test_pair_moments_follow_algorithm_1_line_by_line():
     d, k = 3, 4
     seen = jnp.array([0, 2, 2, 2])  # the pairs (0, 2) and (2, 2)
@@ -101,9 +92,12 @@ def test_pair_moments_follow_algorithm_1_line_by_line():
     np.testing.assert_allclose(moments.v, v, rtol=1e-6)
 
 
-def test_pair_loss_is_unbiased(x64):
+def test_pairs_and_their_loss_are_unbiased(x64):
+    support = list(AttributePairs(4).support(X))
+    np.testing.assert_allclose(sum(p * moments.A for p, moments in support), np.outer(X, X), atol=1e-14)
+    np.testing.assert_allclose(sum(p * moments.v for p, moments in support), X, atol=1e-14)
     loss = jax.jit(lambda moments: pair_loss(jnp.asarray(W), moments, Y))
-    mean = sum(p * float(loss(PairMoments(*moments))) for p, moments in AttributePairs(4).support(X))
+    mean = sum(p * float(loss(PairMoments(*moments))) for p, moments in support)
     assert mean == pytest.approx((W @ X - Y) ** 2, rel=1e-12)
 
 
@@ -118,7 +112,7 @@ def test_project_psd_returns_the_nearest_psd_matrix():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("d", "size"), [(5, 2), (4, 4), (6, 1), (6, 5)])
+@pytest.mark.parametrize(("d", "size"), [(5, 2), (4, 4), (6, 5)])
 def test_subsets_are_uniform(d, size):
     """Chi-square of 40,000 draws with a false alarm of 1e-6; it detects a probability that is off by a tenth."""
     subsets_of = jax.jit(jax.vmap(lambda key: uniform_subset(key, d, size)))

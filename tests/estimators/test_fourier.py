@@ -69,12 +69,8 @@ def drawn(kernel, n, x, x2):
 @pytest.mark.parametrize("layout", ["cosine", "pair"])
 @pytest.mark.parametrize("name", some(KERNELS, "laplacian"))
 def test_drawn_features_estimate_the_kernel(name, layout):
-    """A product of two features per frequency lies in [-2, 2] k(x, x) ("cosine") or [-1, 1] k(x, x) ("pair").
-
-    Hoeffding with 2^18 independent frequencies: a right estimator fails with probability below 1e-9; a 10 % scale
-    and a missing root of 2 are found. The second moment lies in [0, 4] k(x, x)^2, and is held to the exact variance
-    in the same way.
-    """
+    """Hoeffding for products of features in [-2, 2] k(x, x) ("cosine") or [-1, 1] k(x, x) ("pair"), and their squares:
+    false alarm 1e-9; a 10 % scale and a missing root of 2 are found."""
     n, kernel = 1 << 18, KERNELS[name]
     x, x2 = jnp.asarray(X, jnp.float32), jnp.asarray(X2, jnp.float32)
     made, *exact = drawn(kernel, n, x, x2)

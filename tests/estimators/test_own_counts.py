@@ -66,7 +66,6 @@ def test_own_distribution_is_unbiased():
     assert abs(float(mean(OneOrFour(0.25, 0.5))) - target) > limit
 
 
-@pytest.mark.long
 def test_defaults_of_an_own_distribution():
     estimator = SeriesEstimator([0.0, 1.0, 0.0, 0.0, 1.0], OneOrFour(0.25, 0.25))
     assert expected_queries(estimator) == pytest.approx(1.75, rel=1e-12)
@@ -156,10 +155,8 @@ WRONG = [
     ("n_attributes: must be at most 2 d^2 = 8", lambda: AttributePairs(10).choose(KEY, 2)),
     ("n_attributes: must be smaller to enumerate", lambda: AttributePairs(10).support(np.ones(20))),
     ("size: must be at most d = 3", lambda: uniform_subset(KEY, 3, 4)),
-    ("p: ", lambda: Geometric(1.0)),
     ("exponent: ", lambda: DiscreteLomax(1.0)),
     ("probabilities: must have the sum 1 (got the sum 0.9", lambda: FiniteDistribution([0.5, 0.4])),
-    ("probabilities: ", lambda: FiniteDistribution([1.5, -0.5])),
     ("magnitudes: must have a positive", lambda: distribution_from_magnitudes([0.0, 0.0])),
     ("must be below radius^2 = 9.8696 (got 10)", lambda: FOR_LOSS(LOGISTIC, Geometric(4.0), 2.5)),
     ("second_moment", lambda: lemma1_bound(LOGISTIC, 4.0, 2.5)),
@@ -167,7 +164,6 @@ WRONG = [
     ("second_moment: ", lambda: FOR_LOSS(LOGISTIC, minimum_variance, 9.9)),
     ("second_moment: ", lambda: minimum_variance(LOGISTIC.coefficients(10), 9.9, radius=math.pi)),
     ("1024", lambda: FOR_LOSS(LOGISTIC, minimum_variance, 9.8695)),  # too close to the edge for a table
-    ("second_moment: must be smaller", lambda: FOR_LOSS(LOGISTIC, minimum_variance, 8.9)),
     ("reach: ", lambda: FOR_LOSS(EXPONENTIAL, Geometric(2.0), 1e6)),
     ("reach: ", lambda: FOR_LOSS(LOGISTIC, Geometric(2.0), 1.0, reach=3.5)),
     ("n_terms: must be at least", lambda: FOR_LOSS(EXPONENTIAL, Geometric(2.0), 1.0, n_terms=5)),
@@ -179,8 +175,6 @@ WRONG = [
     ("x: ", lambda: copy_moments([[1.0]], 1.0)),
     ("covariance: ", lambda: copy_moments([1.0], -1.0)),
     ("copy_moment: must be smaller", lambda: BEST(ExponentialKernel(), 800.0)),
-    ("copy_moment: must be smaller", lambda: BEST(Binomial(0.5), 0.9999)),
-    ("copy_moment: must be smaller", lambda: BEST(Gaussian(1.0), 5000.0)),
     ("pair_moment: must be smaller", lambda: BEST(Gaussian(100.0), 1.0, 1e16)),
     ("copy_moment: must be below the kernel's radius 1 (got 1.5)", lambda: BEST(Binomial(1.0), 1.5)),
     ("covariance: ", lambda: SURROGATE(Gaussian(1.0), 0.5, dimension=3)),

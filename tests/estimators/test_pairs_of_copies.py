@@ -1,4 +1,4 @@
-"""The mean over all pairs of copies: exact moments, by enumerating all signs of two-point noise."""
+"""Gradients from noisy copies: exact moments, by enumerating all signs of two-point noise."""
 
 import itertools
 
@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxonline.estimators import MeanOfCopies, PairsOfCopies, TwoCopies
+from jaxonline import bounds
+from jaxonline.estimators import KnownCovariance, MeanOfCopies, NaiveCopy, PairsOfCopies, Regularised, TwoCopies
 from jaxonline.feedback import ReplicatesOracle
 
 N = 3
@@ -35,10 +36,12 @@ def enumerated(w, pairs):
 def estimates(estimator, w, examples=(COPIES, LABELS)):
     """The estimates of the package for all signs."""
 
+    sigma = jnp.asarray(COVARIANCE, jnp.float32)
+
     @jax.jit
     @jax.vmap
     def estimate(copies, label):
-        return estimator(None, jnp.asarray(w, jnp.float32), ReplicatesOracle(copies, label[None], label))
+        return estimator(None, jnp.asarray(w, jnp.float32), ReplicatesOracle(copies, label[None], label, sigma))
 
     return estimate(*(jnp.asarray(array, jnp.float32) for array in examples))
 
@@ -56,14 +59,35 @@ def test_the_estimate_is_the_mean_over_ordered_pairs():
     )
 
 
-def test_the_estimate_is_unbiased_and_pairs_of_a_copy_with_itself_are_not():
-    """With the pairs (i, i) the estimate is that of the mean of the copies, whose bias is 2 Sigma w / n."""
-    w = PREDICTORS[0]
+BIASES = {  # by estimator: the covariance of the noise times w, and w, in the bias
+    TwoCopies(): (0, 0), PairsOfCopies(N): (0, 0), KnownCovariance(): (0, 0), NaiveCopy(): (2, 0),
+    MeanOfCopies(N): (2 / N, 0), Regularised(TwoCopies(), 0.3): (0, 0.3),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("estimator", BIASES, ids=repr)
+def test_the_mean_over_all_signs_is_the_gradient_and_the_stated_bias(estimator):
+    w, (of_noise, of_w) = PREDICTORS[0], BIASES[estimator]
     gradient = 2 * (w @ X - Y) * X
-    np.testing.assert_allclose(np.mean(estimates(PairsOfCopies(N), w), axis=0), gradient, atol=1e-5)
-    with_itself = enumerated(w, list(itertools.product(range(N), repeat=2)))
-    np.testing.assert_allclose(with_itself.mean(axis=0), gradient + 2 * COVARIANCE @ w / N, rtol=1e-12)
-    np.testing.assert_allclose(estimates(MeanOfCopies(N), w), with_itself, rtol=1e-5, atol=1e-5)
+    mean = np.mean(np.asarray(estimates(estimator, w), float), axis=0)
+    np.testing.assert_allclose(mean - gradient, of_noise * COVARIANCE @ w + of_w * w, atol=5e-6)
+
+
+def test_exact_second_moments_of_one_pair_and_of_a_known_covariance():
+    """Of one pair 4 ((<w, x> - y)^2 + w'Sw + label variance) (|x|^2 + tr S); a sum over the signs for one copy. Both
+    are below the G of their theorem, with the moments of the copies."""
+    w, residuals = PREDICTORS[1], COPIES[:, 0] @ PREDICTORS[1] - LABELS
+    found = (np.asarray(estimates(estimator, w), float) for estimator in (TwoCopies(), KnownCovariance()))
+    squares = [np.mean((each**2).sum(axis=1)) for each in found]
+    factor = (w @ X - Y) ** 2 + w @ COVARIANCE @ w + LABEL_NOISE**2
+    one = 2 * residuals[:, None] * COPIES[:, 0] - 2 * COVARIANCE @ w
+    np.testing.assert_allclose(
+        squares, [4 * factor * (X @ X + np.trace(COVARIANCE)), np.mean((one**2).sum(axis=1))], rtol=1e-5
+    )
+    lengths, radius = (COPIES[:, 0] ** 2).sum(axis=1), np.linalg.norm(w)
+    second, fourth, label = np.mean(lengths) ** 0.5, np.mean(lengths**2) ** 0.25, np.mean(LABELS**2) ** 0.5
+    assert squares[0] <= bounds.two_copies(radius, second, label, 1).G
+    assert squares[1] <= bounds.known_covariance(radius, fourth, label, 1).G
 
 
 @pytest.mark.parametrize("w", PREDICTORS)

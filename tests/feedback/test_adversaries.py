@@ -10,13 +10,9 @@ from tiers import some
 
 import jaxonline as jo
 from jaxonline.environments.adversaries import ChasingNoise
-from jaxonline.estimators import MeanOfCopies, NaiveCopy, TwoCopies
+from jaxonline.estimators import NaiveCopy, TwoCopies
 from jaxonline.feedback import AdversarialCopies
 from jaxonline.parameters.struct import struct
-from jaxonline.simulation.blocks import default_mesh
-
-# ---------------------------------------------------------------------------------------------------------------------
-# What an adaptive feedback knows
 
 
 @struct
@@ -73,63 +69,6 @@ def test_an_adversary_that_uses_the_present_round_is_detected():
 
 
 @struct
-class Hiding:
-    """Noise that replaces the instance by the index of the copy; keeps a secret."""
-
-    secret: float
-
-    def init(self, key, instance):
-        return jnp.asarray(self.secret, instance.dtype)
-
-    def sample(self, key, state, t, index, x):
-        return (1 + index).astype(x.dtype) - x
-
-    def observe(self, state, t, x, y, y_hat):
-        return state + x.sum() + y_hat
-
-
-@pytest.mark.parametrize("estimator", [TwoCopies(), NaiveCopy(), MeanOfCopies(3)], ids=type)
-def test_a_learner_observes_instance_and_adversary_only_through_copies(estimator):
-    def final_state(x: float, y: float, secret: float) -> bytes:
-        game = jo.Game(jo.environments.DataStream(np.full((1, 3), x), np.full(1, y)), AdversarialCopies(Hiding(secret)))
-        return np.asarray(
-            jo.play(game, jo.GradientLearner(estimator, step_size=0.1), jax.random.key(0), 5)[0].w
-        ).tobytes()
-
-    plain = final_state(2.0, 1.0, 0.0)
-    assert final_state(-4.0, 1.0, 0.0) == plain
-    assert final_state(2.0, 1.0, np.nan) == plain
-    assert final_state(2.0, 2.0, 0.0) != plain
-
-
-def test_states_of_feedbacks_without_adversary_or_learner_are_empty():
-    game, keys = jo.Game(model(), ECHO), jo.game.stream_keys(jax.random.key(0))
-    assert jo.game.start(game, jo.WithFeedback(Looking(), jo.FullInformation()), keys).feedback == ()
-    assert jo.game.start(game, None, keys).feedback == ()
-    assert game.oblivious
-
-
-@pytest.mark.long
-def test_a_study_equals_single_runs_with_adaptive_noise():
-    adversary = AdversarialCopies(ChasingNoise(0.4))
-    learners = {eta: jo.GradientLearner(TwoCopies(), step_size=eta, radius=1.0) for eta in (0.05, 0.3)}
-    options = {"n_runs": 6, "n_rounds": 20, "key": 4, "block_size": 2, "record_at": [7], "comparator": jo.L2Ball(0.5)}
-    game = jo.Game(model(), adversary)
-    result = jo.simulate(game, learners, mesh=ONE_DEVICE, **options)
-    swept = jo.simulate(game, jo.sweep(learners), mesh=default_mesh(), **options)
-    np.testing.assert_allclose(swept.regret, result.regret, rtol=1e-4, atol=1e-4)
-    for i, learner in enumerate(learners.values()):
-        for run in (0, 5):
-            history = played(game, learner, 20, run)
-            loss = np.cumsum(history.loss.astype(float))[[6, 19]]
-            np.testing.assert_allclose(result.cumulative_loss[i, run], loss, rtol=1e-4)
-            sums = [jo.comparators.cumulative_statistic(jo.L2Ball(0.5), history.x[:t], history.y[:t]) for t in (7, 20)]
-            best = [jo.L2Ball(0.5).best_loss(each) for each in sums]
-            np.testing.assert_allclose(result.comparator_loss[i, run], best, rtol=1e-4)
-    np.testing.assert_array_equal(result.comparator_loss[0], result.comparator_loss[1])
-
-
-@struct
 class Wrong:
     what: str = jo.static()
 
@@ -157,10 +96,6 @@ def test_adversaries_of_a_wrong_form_raise_errors(what, message):
     jo.Game(model(), AdversarialCopies(Wrong("nothing")))
     with pytest.raises((ValueError, TypeError), match=message):
         jo.Game(model(), AdversarialCopies(Wrong(what)))
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Noise that chases the learner
 
 
 def trajectory(adversary: ChasingNoise, rounds: int = 12, seed: int = 0):

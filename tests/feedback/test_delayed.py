@@ -5,7 +5,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from stopping import Stop, stop_after
 from tiers import some
 
 import jaxonline as jo
@@ -68,33 +67,7 @@ def test_without_delay_the_numbers_are_the_same_bit_for_bit(name, wrapper):
     jax.tree.map(np.testing.assert_array_equal, plain, delayed)
 
 
-@pytest.mark.long
-def test_noisy_copies_without_delay_are_the_same_bit_for_bit():
-    environment = jo.environments.LinearModel(np.array([0.5, -0.2]), noise_std=0.1)
-    feedback = jo.NoisyCopies(jo.noise.gaussian(0.3))
-    learner = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=0.1)
-    plain = play(jo.Game(environment, feedback), learner)
-    delayed = play(jo.Game(environment, jo.Delayed(feedback, 0)), UpdateOnArrival(learner))
-    jax.tree.map(np.testing.assert_array_equal, plain, delayed)
-
-
 RANDOM = {"uniform": jo.delays.UniformDelay(6), "geometric": jo.delays.GeometricDelay(2.0, maximum=6)}
-
-
-@pytest.mark.parametrize("delay", some([GIVEN, *RANDOM.values()], RANDOM["uniform"]), ids=["given", *RANDOM])
-@pytest.mark.parametrize("wrapper", [UpdateOnArrival, lambda learner: BOLD(learner, 6)], ids=["on arrival", "BOLD"])
-def test_answers_that_have_not_arrived_change_nothing(delay, wrapper):
-    """Losses of round s are replaced; moves stay the same up to the round in which the answer arrives, bit for bit."""
-    round_changed = 20
-    other = LOSSES.copy()
-    other[round_changed - 1] = 1 - other[round_changed - 1]
-    feedback, learner = jo.Delayed(jo.Bandit(), delay), wrapper(EXP3(0.5))
-    first, second = (play(game_of(feedback, losses), learner) for losses in (LOSSES, other))
-    key = jax.random.fold_in(jax.random.fold_in(jax.random.key(0), 1), 0)  # of the oracle's stream, before round 1
-    arrival = round_changed + int(feedback.delay.sample(jax.random.fold_in(jax.random.fold_in(key, 1), 20), 20))
-    differs = (np.asarray(first.y_hat.probabilities) != np.asarray(second.y_hat.probabilities)).any(axis=1)
-    assert not differs[:arrival].any()
-    assert differs[arrival:].any(), "the answer is used when it arrives"
 
 
 @pytest.mark.parametrize(
@@ -114,11 +87,62 @@ def test_random_delays_have_their_distribution(delay):
     assert statistic < 38.3  # 1 - 1e-6 quantile, 6 degrees of freedom
 
 
-def test_answers_that_are_not_used_cost_no_queries():
-    feedback, specs = jo.Delayed(jo.FullInformation(), delay=0), jo.game.Specs.of_vectors(2)
-    state = feedback.init(jax.random.key(0), specs, specs.outcome)
-    oracle = feedback.open(jax.random.key(1), jnp.int32(1), jnp.ones(2), jnp.float32(3.0), jnp.float32(0.0), state)
-    assert (int(oracle.number), int(oracle.queries())) == (1, 0)
+ROWS = np.random.default_rng(3)
+X, Y, MOVES = (ROWS.normal(size=size).astype(np.float32) for size in ((12, 2), 12, 12))
+MEASURED = ROWS.normal(size=(12, 3, 2)), ROWS.normal(size=(12, 2))
+FEEDBACKS = {
+    "noise": (jo.NoisyCopies(jo.noise.gaussian(0.3), label_noise=jo.noise.laplace(0.5)), jo.delays.UniformDelay(3)),
+    "replicates": (jo.Replicates(*MEASURED), [3, 0, 1, 0, 2]),
+    "adversary": (jo.AdversarialCopies(jo.environments.ChasingNoise(0.5, always=True)), 2),
+}
+
+
+def answer(oracle):
+    """Copies 0, 1 and 2 (one alone, two of three together), two labels, and the number of queries."""
+    copies = oracle.copies(1, 3, jnp.int32(2))
+    numbers = jnp.stack([oracle.label(), oracle.label(1), oracle.queries().astype(jnp.float32)])
+    return jnp.concatenate([oracle.copy(0), copies.ravel(), numbers])
+
+
+@pytest.mark.parametrize("name", FEEDBACKS)
+def test_an_answer_is_that_of_the_round_of_the_prediction(name):
+    """Every arrival equals the oracle that a loop opened in its round, with the key, row and state of that round; the
+    delays have their own key. Answers that nobody looks at cost no queries."""
+    base, delay = FEEDBACKS[name]
+    delayed, specs, first = jo.Delayed(base, delay), jo.game.Specs.of_vectors(2), jax.random.key(1)
+    keys, rounds = jax.random.split(jax.random.key(2), 12), jnp.arange(1, 13, dtype=jnp.int32)
+
+    def play(state, inputs):
+        key, t, x, y, move = inputs
+        oracle = delayed.open(key, t, x, y, move, state)
+        unused = oracle.queries()
+
+        def add(carry, arrival):
+            table, n = carry
+            about = jnp.stack([arrival.round.astype(x.dtype), arrival.age.astype(x.dtype), arrival.move])
+            return table.at[n].set(jnp.concatenate([about, answer(arrival.oracle)])), n + 1
+
+        table, _ = oracle.for_each(add, (jnp.zeros((5, 14)), jnp.int32(0)))
+        following = delayed.observe(key, state, t, x, y, move)
+        return following, (table, oracle.answers(), oracle.queries(), unused)
+
+    inputs = keys, rounds, *map(jnp.asarray, (X, Y, MOVES))
+    _, (tables, numbers, queries, unused) = jax.lax.scan(play, delayed.init(first, specs, specs.outcome), inputs)
+    state, opened, delays = base.init(first, specs, specs.outcome), [], []
+    look = jax.jit(lambda *arguments: answer(base.open(*arguments)))
+    for arguments in zip(*inputs, strict=True):
+        opened.append(np.asarray(look(*arguments, state)))
+        state = base.observe(arguments[0], state, *arguments[1:])
+        t = arguments[1]
+        delays.append(int(delayed.delay.sample(jax.random.fold_in(jax.random.fold_in(first, 1), t), t)))
+    for t in range(1, 13):
+        arrived = reference.arrivals(delays, t)
+        assert (numbers[t - 1], queries[t - 1], unused[t - 1]) == (len(arrived), 3 * len(arrived), 0)
+        expected = np.zeros((5, 14))
+        for row, s in enumerate(arrived):
+            expected[row] = [s, t - s, MOVES[s - 1], *opened[s - 1]]
+        np.testing.assert_allclose(tables[t - 1], expected, rtol=1e-5, atol=1e-6)
+    assert name == "adversary" or len(set(delays)) > 1
 
 
 def test_the_measure_counts_unanswered_rounds():
@@ -127,20 +151,6 @@ def test_the_measure_counts_unanswered_rounds():
     result = jo.simulate(game, UpdateOnArrival(UCB1()), n_runs=2, n_rounds=60, record_at=60, measures=measures)
     expected = [sum(s + GIVEN[s - 1] > t for s in range(1, t + 1)) for t in range(1, 61)]
     assert result.measures["unanswered"][0, 1].tolist() == expected
-
-
-@pytest.mark.long
-def test_interrupted_studies_with_queues_give_the_same_bits(tmp_path):
-    game = game_of(jo.Delayed(jo.Bandit(), jo.delays.UniformDelay(6)))
-    learners = {"on arrival": UpdateOnArrival(EXP3(0.2)), "BOLD": BOLD(EXP3(0.2), max_delay=6)}
-    kwargs = {"n_runs": 6, "key": 3, "block_size": 3}
-    sizes = {"n_rounds": 50, "record_at": [20, 50], **kwargs}
-    whole = jo.simulate(game, learners, **sizes)
-    checkpoint = jo.Checkpoint(tmp_path / "study", every=0.0)
-    with pytest.raises(Stop):
-        jo.simulate(game, learners, checkpoint=checkpoint, progress=stop_after(3), **sizes)
-    resumed = jo.simulate(game, learners, checkpoint=checkpoint, **sizes)
-    np.testing.assert_array_equal(whole.measures["cumulative_loss"], resumed.measures["cumulative_loss"])
 
 
 @pytest.mark.long
@@ -172,30 +182,6 @@ def test_gradient_descent_equals_a_loop_with_a_queue():
     learner = UpdateOnArrival(jo.GradientLearner(jo.estimators.FullGradient(), 0.05, radius=0.7))
     expected = reference.delayed_gradient_descent(X, y, GIVEN, step=0.05, radius=0.7)
     np.testing.assert_allclose(play(game, learner).y_hat, expected, rtol=1e-4, atol=1e-5)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("delay", [0, 3, 20])
-def test_gradient_descent_under_delay_is_below_its_theorem(delay):
-    """Deterministic: labels of fixed sign changes, which punish late updates, for both wrappers."""
-    n_rounds = 400
-    y = np.where(np.arange(n_rounds) // (delay + 1) % 2, 1.0, -1.0).astype(np.float32)
-    G = 16.0  # |2 (<w, x> - y) x| <= 4 in the unit ball
-    game = jo.Game(jo.environments.DataStream(np.ones((n_rounds, 1)), y), jo.Delayed(jo.FullInformation(), delay))
-    arrival = bounds.delayed_gradient_descent(1.0, G, delay, n_rounds)
-    copy = bounds.gradient_descent(1.0, G, -(-n_rounds // (delay + 1)))
-    learners = {
-        "arrival": UpdateOnArrival(jo.GradientLearner(jo.estimators.FullGradient(), arrival.step_size, radius=1.0)),
-        "BOLD": BOLD(jo.GradientLearner(jo.estimators.FullGradient(), copy.step_size, radius=1.0), delay),
-    }
-    result = jo.simulate(game, learners, n_runs=1, n_rounds=n_rounds, comparator=jo.L2Ball(1.0), record_at=1)
-    on_arrival, bold = np.asarray(result.regret)[:, 0, -1]
-    assert 0 < on_arrival <= arrival.value
-    assert 0 < bold <= bounds.bold(lambda rounds: copy.at_rounds(rounds), delay, n_rounds)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# What questions cost without delay
 
 
 @pytest.mark.parametrize("move", [np.int32(2), Draw(np.int32(2), np.full(3, 1 / 3))], ids=["arm", "draw"])

@@ -68,7 +68,8 @@ def test_the_oracle_returns_the_measured_rows_and_counts_distinct_copies():
     assert oracle.queries().item() == 3
     draw = oracle.reserve(jnp.int32(2))
     np.testing.assert_array_equal(jax.vmap(draw)(jnp.arange(4)), COPIES[2])
-    assert oracle.queries().item() == 5
+    np.testing.assert_array_equal(oracle.copies(1, 3, jnp.int32(2)), [*COPIES[2, 1:3], np.zeros(D)])
+    assert oracle.queries().item() == 7
     assert float(oracle.label(2)) == LABELS[2, 2]
     np.testing.assert_array_equal(oracle.labels(3, jnp.int32(2))[:2], LABELS[2, :2])
     clean = jo.Replicates(COPIES).open(None, jnp.int32(3), X[2], jnp.asarray(Y[2]), 0.0)

@@ -11,8 +11,6 @@ from tiers import some
 import jaxonline as jo
 from jaxonline.environments import BernoulliArms, DataStream
 from jaxonline.estimators import TwoCopies
-from jaxonline.game import Draw
-from jaxonline.game.round import Round
 from jaxonline.learners import EXP3, Hedge, Perceptron
 from jaxonline.losses import ArmLoss, ExpectedLoss, ZeroOne
 from jaxonline.parameters.struct import struct
@@ -37,10 +35,6 @@ def histories(game: jo.Game, learner, rounds: int = ROUNDS, runs: int = RUNS) ->
 def study(game: jo.Game, learner, **options) -> jo.Result:
     options = {"n_runs": RUNS, "n_rounds": ROUNDS, "key": 3, "mesh": ONE_DEVICE, "record_at": [25], **options}
     return jo.simulate(game, learner, **options)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Bandits
 
 
 @struct
@@ -89,35 +83,13 @@ def test_pseudo_regret_is_the_sum_of_the_gaps(bandit):
     assert (pseudo.regret != bandit.regret).any()
 
 
-def test_measures_have_intervals_plots_storage_and_selection(bandit, tmp_path):
+def test_own_measures_have_intervals_storage_and_selection(bandit, tmp_path):
     pulls = bandit.mean("pulls", interval=jo.intervals.Student())  # of few runs
     np.testing.assert_allclose(pulls.mean.sum(axis=-1), [[25.0, ROUNDS]])
-    assert (pulls.low <= pulls.mean).all()
-    lines = bandit.plot(quantity="longest row").get_lines()
-    np.testing.assert_array_equal(lines[0].get_ydata(), bandit.mean("longest row").mean[0])
     loaded = jo.Result.load(bandit.save(tmp_path / "bandit.npz"))
     for name, array in bandit.measures.items():
         np.testing.assert_array_equal(loaded.measures[name], array, name)
     assert bandit.select(runs=slice(2)).measures["pulls"].shape == (1, 2, 2, 3)
-    with pytest.raises(ValueError, match=r"quantity: must be one of .*'longest row'"):
-        bandit.mean("mistakes")
-
-
-@pytest.mark.long
-def test_measures_survive_checkpoints_sweeps_and_devices(bandit, tmp_path):
-    measures = [jo.Pulls(), jo.Switches(), Longest()]
-    sweep = jo.sweep({0.1: EXP3(0.1), 0.5: EXP3(0.5)})
-    options = {"measures": measures, "block_size": 2, "checkpoint": tmp_path, "comparator": jo.BestArm()}
-    first = study(bandit_game(), {"eta": sweep}, **options)
-    again = study(bandit_game(), {"eta": sweep}, **{**options, "mesh": default_mesh()})
-    for name in ("pulls", "switches", "longest row"):
-        np.testing.assert_array_equal(first.measures[name], again.measures[name], name)
-        np.testing.assert_array_equal(first.measures[name][0], bandit.measures[name][0], name)
-    assert first.measures["pulls"].shape == (2, RUNS, 2, 3)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Experts
 
 
 def experts_game(rounds: int = 1000) -> jo.Game:
@@ -133,10 +105,6 @@ def test_hedge_has_its_regret_bound_against_the_best_expert():
     assert result.comparator_loss[0, 0, -1] == 0.0
     assert round(float(result.regret[0, 0, -1])) == 17
     assert result.regret[0, 0, -1] < np.sqrt(1000 * np.log(10) / 2)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Classification, plain losses, moves and outcomes that are trees
 
 
 def test_a_perceptron_counts_its_mistakes():
@@ -224,53 +192,7 @@ def test_instances_moves_and_outcomes_may_be_any_pytree():
         assert result.measures["switches"][0, run, -1] == ROUNDS - 1
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Learners that cannot play
-
-
-def refuse_to_play(*args, **kwargs):
-    raise AssertionError("a learner was played although another one cannot be")
-
-
-LINEAR = jo.Game(jo.environments.LinearModel(np.ones(2)), jo.NoisyCopies(jo.noise.gaussian(0.1)))
-GOOD = jo.GradientLearner(TwoCopies(), step_size=0.1)
-MISFITS = {
-    "a bandit's learner on numbers": (LINEAR, jo.WithFeedback(EXP3(0.1), jo.Bandit()), "outcomes|vector"),
-    "weights under the squared loss": (
-        jo.Game(DataStream(None, np.ones((3, 2))), jo.FullInformation()), Hedge.over_horizon(2, 9),
-        "loss: must return a number for .*learners.'misfit'",
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", MISFITS)
-def test_every_learner_is_checked_before_the_first_round(name):
-    game, misfit, message = MISFITS[name]
-    other = {"good": GOOD} if game is LINEAR else {}
-    with pytest.raises((TypeError, ValueError, AttributeError), match=message):
-        jo.simulate(game, {**other, "misfit": misfit}, n_runs=2, n_rounds=4, progress=refuse_to_play)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Tables of histories
-
-
-def history(n_rounds: int = 12) -> Round:
-    """Of a made-up bandit with two arms: the second arm, drawn with probability 3/4."""
-    draws = Draw(np.ones(n_rounds, np.int32), np.tile([0.25, 0.75], (n_rounds, 1)))
-    y, ones = np.arange(24.0).reshape(12, 2)[:n_rounds], np.ones(n_rounds, np.int32)
-    return Round(y[:, 1], draws, y, np.zeros((n_rounds, 0)), y, ones, ones, ())
-
-
-def test_a_long_history_prints_its_first_and_last_rounds():
-    lines = repr(history()).splitlines()
-    assert [line.split()[0] for line in lines[1:-1]] == ["1", "2", "3", "4", "5", "6", "...", "10", "11", "12"]
-    assert "sum of losses 144" in lines[-1]
-
-
-def test_single_and_traced_rounds_do_not_print_as_a_table():
-    assert repr(jax.tree.map(lambda leaf: leaf[0], history())).startswith("Round(loss=")
-    assert repr(jax.eval_shape(history)).startswith("Round(loss=ShapeDtypeStruct")
-    words = []
-    jax.make_jaxpr(lambda h: words.append(repr(h)) or h.loss)(history())
-    assert words[0].startswith("Round(loss=")
+def test_a_loss_that_is_no_number_names_the_learner():
+    game = jo.Game(DataStream(None, np.ones((3, 2))), jo.FullInformation())
+    with pytest.raises((TypeError, ValueError), match=r"loss: must return a number for .*learners.'misfit'"):
+        jo.simulate(game, {"misfit": Hedge.over_horizon(2, 9)}, n_runs=2, n_rounds=4)

@@ -43,10 +43,6 @@ def test_each_learner_has_the_comparator_of_its_own_game():
     np.testing.assert_allclose(swept.regret, result.regret, rtol=1e-5, atol=1e-5)
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Long sums
-
-
 def test_compensated_sums_keep_what_plain_sums_lose():
     """After 1e8, a float32 sum loses terms of 1; the compensated one keeps them."""
 

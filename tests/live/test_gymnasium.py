@@ -3,7 +3,6 @@
 import math
 import warnings
 
-import jax
 import numpy as np
 import pytest
 
@@ -53,9 +52,8 @@ def test_the_check_of_gymnasium(name):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         check_env(env)
-    messages = [str(warning.message) for warning in caught]
     expected = ("render modes due to the environment not having a spec", "is -infinity", "is infinity")
-    assert [message for message in messages if not any(words in message for words in expected)] == []
+    assert all(any(words in str(warning.message) for words in expected) for warning in caught)
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -128,15 +126,6 @@ def test_a_reset_without_a_seed_starts_another_run():
     assert rewards(6) != first[0]
 
 
-def test_float64_is_kept():
-    with jax.enable_x64(True):
-        env = jo.BanditEnv(bandit_game(jo.environments.ContextualLinearArms([0.5, -0.5], n_arms=4)), ROUNDS)
-    assert env.observation_space.dtype == np.float64
-    observation, _ = env.reset(seed=0)
-    assert observation.dtype == np.float64
-    assert env.observation_space.contains(env.step(1)[0])
-
-
 def test_bad_calls_of_environments():
     ended = jo.BanditEnv(ARMS, 1)
     ended.reset(seed=0)
@@ -153,7 +142,6 @@ def test_bad_calls_of_environments():
         ("must have arrays of floating numbers", ValueError, lambda: jo.BanditEnv(masked, ROUNDS)),
         ("the episode has not begun", RuntimeError, lambda: fresh.step(0)),
         ("the episode is over after 1 rounds", RuntimeError, lambda: ended.step(0)),
-        ("seed: must be", ValueError, lambda: fresh.reset(seed=2**40)),
     ]:  # fmt: skip
         with pytest.raises(kind, match=message):
             call()
@@ -163,9 +151,6 @@ def test_bad_calls_of_environments():
             fresh.step(action)
     assert fresh.step(0)[1] in (0.0, 1.0), "a bad action plays no round"
 
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Runs in environments
 
 SEEDS = [3, 11]
 POLICIES = {"UCB1": jo.learners.UCB1(), "EXP3": jo.learners.EXP3(0.1)}
@@ -226,15 +211,8 @@ def test_ucb1_earns_the_rewards_of_an_independent_loop(length):
     np.testing.assert_array_equal(result.queries[0], [[50, 200]] * 2)
     assert [seed for seed in env.resets if seed is not None] == SEEDS
     assert len(env.resets) == 2 * (1 + 200 // length)
-    assert "mean reward of the best arm" in str(result)
-
-
-def test_without_means_there_is_no_regret():
-    result = jo.play_env(Machines([0.3, 0.8]), jo.learners.UCB1(), 5, seeds=[0], reward_range=(0.0, 10.0))
-    assert result.comparator_loss is None
-    with pytest.raises(ValueError, match="comparator: "):
-        _ = result.regret
-    assert "cumulative loss" in str(result)
+    unknown = jo.play_env(env, jo.learners.UCB1(), 5, seeds=[0], reward_range=(0.0, 10.0))
+    assert unknown.comparator_loss is None
 
 
 def test_runs_equal_those_of_play_and_are_saved(tmp_path):
@@ -251,8 +229,6 @@ def test_runs_equal_those_of_play_and_are_saved(tmp_path):
             np.testing.assert_allclose(
                 result.regret[i, r], np.cumsum(np.array([0.25, 0.5, 0.875])[arms] - 0.25), rtol=1e-5, atol=1e-5
             )
-    assert "pseudo-regret" in str(result)
-    assert set(result.to_pandas("cumulative_reward")["learner"]) == {"UCB1", "EXP3"}
     loaded = jo.load_result(result.save(tmp_path / "runs.npz"))
     np.testing.assert_array_equal(loaded.regret, result.regret)
     assert loaded.meta["regret_label"] == result.meta["regret_label"]
@@ -284,15 +260,10 @@ def test_bad_calls_of_runs():
     ucb1, env = jo.learners.UCB1(), Machines([0.3, 0.8])
     spaces = gymnasium.spaces
     wide = Machines([0.3, 0.8], observations=spaces.Discrete(3))
-    box = Machines([0.3, 0.8])
-    box.action_space = spaces.Box(0.0, 1.0, (2,))
     for message, kind, call in [
-        (r"action space Discrete \(got Box", ValueError, lambda: jo.play_env(box, ucb1, 5)),
         (r"Discrete\(1\) \(got Discrete\(3\)\); wrap", ValueError, lambda: jo.play_env(wide, ucb1, 5)),
         ("seeds: must be distinct", ValueError, lambda: jo.play_env(env, ucb1, 5, seeds=[1, 1])),
         ("UCB1 needs losses from 0 to 1", ValueError, lambda: jo.play_env(env, ucb1, 5, reward_range=None)),
-        ("seeds: must be", ValueError, lambda: jo.play_env(env, ucb1, 5, seeds=[-1])),
-        ("reward_range: must be two", ValueError, lambda: jo.play_env(env, ucb1, 5, reward_range=(1.0, 0.0))),
         ("reward_range: must contain all", ValueError, lambda: jo.play_env(env, ucb1, 50)),
         ("finite rewards .got the reward nan", ValueError, lambda: jo.play_env(NaNRewards([0.5, 0.5]), ucb1, 5)),
         ("LinUCB cannot play this game", ValueError, lambda: jo.play_env(env, jo.learners.LinUCB(width=0.5), 5)),

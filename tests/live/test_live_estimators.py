@@ -3,18 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-from fresh_python import run_python
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import jaxonline as jo
-from jaxonline.learners import EXP3, UCB1, VAW, PassiveAggressive
+from jaxonline.learners import EXP3, UCB1
 
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(21, 3)), RNG.normal(size=21)
@@ -48,37 +43,6 @@ def test_partial_fits_equal_one_fit():
     assert np.array_equal(pieces.predict(X), jo.OnlineRegressor().fit(X, Y).predict(X))
     again = pieces.fit(X[:4], Y[:4])
     assert again.lives_[0].round == 4
-
-
-@pytest.mark.parametrize("convert", [np.asarray, np.ndarray.tolist, np.asfortranarray, pd.DataFrame, np.float32])
-def test_rows_of_any_kind_have_the_same_predictions(convert):
-    """Arrays of floats take a shorter path."""
-    X32, y32 = X.astype(np.float32).astype(float), Y.astype(np.float32).astype(float)
-    regressor = jo.OnlineRegressor().fit(X32[:5], y32[:5])
-    regressor.partial_fit(convert(X32[5:]), y32[5:]).partial_fit(convert(X32[:1]), y32[:1])
-    expected = jo.OnlineRegressor().fit(np.vstack([X32, X32[:1]]), np.append(y32, y32[0]))
-    assert np.array_equal(regressor.predict(convert(X32)), expected.predict(X32))
-
-
-BAD_ROWS = {
-    "NaN": (np.array([[0.0, np.nan, 1.0]]), [1.0], "NaN"),
-    "infinite": (np.array([[0.0, np.inf, 1.0]]), [1.0], "infinity"),
-    "a vector": (np.ones(3), [1.0], "2D array"), "no rows": (np.ones((0, 3)), np.ones(0), "0 sample"),
-    "features": (np.ones((1, 2)), [1.0], "2 features"),
-    "lengths": (np.ones((2, 3)), np.ones(1), "inconsistent numbers"),
-    "NaN target": (np.ones((1, 3)), np.array([np.nan]), "NaN"),
-}  # fmt: skip
-
-
-def test_bad_rows_are_rejected_after_good_ones():
-    regressor = jo.OnlineRegressor().fit(X, Y)
-    for name, (rows, targets, says) in BAD_ROWS.items():
-        with pytest.raises(ValueError, match=says):
-            regressor.partial_fit(rows, targets)
-        if name not in ("lengths", "NaN target"):
-            with pytest.raises(ValueError, match=says):
-                regressor.predict(rows)
-    assert regressor.lives_[0].round == len(X)
 
 
 def passive_aggressive(X, signs, C=1.0):
@@ -169,50 +133,3 @@ def test_a_refit_that_fails_leaves_the_model(model):
     assert vars(model).keys() == before.keys()
     assert all(vars(model)[name] is each for name, each in before.items() if name != "learner")
     assert np.array_equal(model.predict(X), predicted)
-
-
-@pytest.mark.long
-def test_pipelines_and_searches_take_the_estimators():
-    """On the diabetes data a search finds a regularizer that is not the worst, and the score is that of ridge; the
-    accuracy on breast cancer is that of five folds (logistic regression: 0.98)."""
-    data, name = load_diabetes(), "onlineregressor__learner"
-    grid = {name: [VAW(0.1), VAW(10.0), VAW(1e6)], "onlineregressor__fit_intercept": [True, False]}
-    search = GridSearchCV(make_pipeline(StandardScaler(), jo.OnlineRegressor()), grid, cv=3).fit(data.data, data.target)
-    assert search.best_params_[name].regularizer < 1e6
-    assert search.best_params_["onlineregressor__fit_intercept"]
-    assert search.best_score_ > 0.45
-    X, y = load_breast_cancer(return_X_y=True)
-    pipeline = make_pipeline(StandardScaler(), jo.OnlineClassifier(PassiveAggressive("PA-I", 0.01), passes=5))
-    order = np.random.default_rng(0).permutation(len(y))
-    assert cross_val_score(pipeline, X[order], y[order], cv=5).mean() > 0.94
-
-
-@pytest.mark.long
-def test_a_learner_that_draws_has_a_seed():
-    learner = jo.WithFeedback(
-        jo.GradientLearner(jo.estimators.TwoCopies(), step_size=0.02), jo.NoisyCopies(jo.noise.gaussian(0.1))
-    )
-    first, same, other = (jo.OnlineRegressor(learner, random_state=seed).fit(X, Y).predict(X) for seed in (1, 1, 2))
-    assert np.array_equal(first, same)
-    assert not np.array_equal(first, other)
-    by_feedback = jo.OnlineRegressor(learner.learner, feedback=learner.feedback, random_state=1)
-    assert np.array_equal(by_feedback.fit(X, Y).predict(X), first)
-
-
-@pytest.mark.long
-def test_scikit_learn_and_gymnasium_come_with_what_needs_them():
-    code = """
-import sys
-import jaxonline as jo
-live = jo.Live(jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.1))
-live.predict([1.0])
-live.update(y=1.0)
-heavy = {"sklearn", "pandas", "zarr", "xarray", "matplotlib", "gymnasium"}
-print(sorted(heavy & set(sys.modules)))
-jo.OnlineRegressor
-print(sorted(heavy & set(sys.modules)))
-"""
-    before, after = run_python(code).splitlines()
-    assert before == "[]"
-    assert "sklearn" in after
-    assert "gymnasium" not in after

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 import jaxonline as jo
 from jaxonline.live.estimators import class_probabilities
-from jaxonline.losses import Hinge, Logistic, SmoothedHinge
+from jaxonline.losses import Hinge, Logistic
 
 RNG = np.random.default_rng(1)
 X = RNG.normal(size=(60, 3))
@@ -29,21 +29,6 @@ def stochastic_gradient():
     )
 
 
-def test_get_params_lists_the_fields_of_learner_and_feedback():
-    learner = gradient_learner(SmoothedHinge(2.0), jo.InverseSqrt(0.5))
-    params = jo.OnlineClassifier(learner, feedback=jo.FullInformation(), passes=3).get_params()
-    own = ["feedback", "fit_intercept", "learner", "passes", "random_state"]
-    assert sorted(params.keys() - set(own)) == [
-        "learner__estimator", "learner__estimator__loss", "learner__estimator__loss__scale", "learner__hypothesis",
-        "learner__optimizer", "learner__projection", "learner__radius", "learner__step_size",
-        "learner__step_size__eta",
-    ]  # fmt: skip
-    assert (params["learner__step_size__eta"], params["learner__estimator__loss__scale"]) == (0.5, 2.0)
-    assert params["learner__estimator"] is learner.estimator
-    assert sorted(jo.OnlineClassifier(learner).get_params(deep=False)) == own
-    assert sorted(jo.OnlineRegressor().get_params()) == own
-
-
 def test_an_estimator_equals_one_with_its_own_parameters():
     """Also a clone, and an estimator whose learner has its own feedback."""
     entrant = jo.WithFeedback(gradient_learner(Logistic(), jo.InverseSqrt(0.5)), jo.FullInformation())
@@ -57,15 +42,6 @@ def test_an_estimator_equals_one_with_its_own_parameters():
     assert estimator.learner.learner.step_size.eta == 0.5
 
 
-def test_outer_parameters_are_set_before_inner_ones():
-    learner = gradient_learner(Logistic())
-    estimator = jo.OnlineClassifier().set_params(
-        learner__step_size__eta=2.0, learner__step_size=jo.InverseSqrt(1.0), learner=learner
-    )
-    assert estimator.learner.step_size.eta == 2.0
-    assert learner.step_size.value == 0.1
-
-
 @pytest.mark.parametrize("before", [0.1, jo.InverseSqrt(0.1)])
 def test_a_number_may_replace_a_schedule(before):
     """A grid may list numbers and schedules, as scikit-learn sets one after the other."""
@@ -73,14 +49,6 @@ def test_a_number_may_replace_a_schedule(before):
     assert repr(estimator.set_params(learner__step_size=0.3).learner.step_size) == "Constant(value=0.3)"
     estimator.set_params(learner__step_size=jo.InverseSqrt(0.2))
     assert repr(estimator.learner.step_size) == "InverseSqrt(eta=0.2)"
-
-
-def test_fields_of_the_feedback_can_be_set():
-    feedback, other = jo.NoisyCopies(jo.noise.gaussian(0.1)), jo.noise.gaussian(0.3)
-    estimator = jo.OnlineRegressor(jo.GradientLearner(jo.estimators.TwoCopies(), 0.1), feedback=feedback)
-    estimator.set_params(feedback__noise=other)
-    assert estimator.feedback.noise is estimator.get_params()["feedback__noise"] is other
-    assert feedback.noise is not other
 
 
 @pytest.mark.parametrize(

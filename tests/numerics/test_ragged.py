@@ -1,4 +1,4 @@
-"""Ragged calls equal a plain loop under every nesting of vmap, with work proportional to the calls."""
+"""Ragged calls equal a plain loop under every nesting of vmap, with work proportional to the calls; first minima."""
 
 import jax
 import jax.numpy as jnp
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tiers import some
 
+from jaxonline.numerics.elementwise import RunEnds, first_argmin
 from jaxonline.numerics.ragged import Increment, batch_max, ragged_add, ragged_map
 
 CAPACITY, RUNS, LEARNERS = 6, 20, 3
@@ -62,18 +63,6 @@ def test_no_calls_and_all_calls(number):
     """Pieces of 7, which do not divide the 120 calls of everybody."""
     got = jax.jit(jax.vmap(lambda n, a: mapped(n, a, jnp.asarray(B[0]), 0.35)))(np.full(RUNS, number, np.int32), A)
     check(got, number, A, B[0])
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("share", [0.3, 1.0])
-def test_unbatched_number_of_calls(share):
-    """Under one vmap, and under two; batched by the outer one only, as in a sweep of learners inside of runs."""
-    number = jnp.int32(4)
-    check(jax.jit(jax.vmap(lambda a: mapped(number, a, jnp.asarray(B[1]), share)))(A), 4, A, B[1])
-    both = jax.jit(jax.vmap(lambda a: jax.vmap(lambda b: mapped(number, a, b, share))(B)))(A)
-    check(both, 4, A[:, None], B[None])
-    swept = jax.jit(jax.vmap(lambda n, a: jax.vmap(lambda b: mapped(n, a, b, share))(B)))(NUMBERS, A)
-    check(swept, NUMBERS[:, None], A[:, None], B[None])
 
 
 @pytest.mark.long
@@ -205,23 +194,6 @@ def test_work_is_proportional_to_the_calls(share):
     assert one == [0, 3, 50]
 
 
-@pytest.mark.long
-def test_work_of_a_sweep():
-    """Learners inside of runs share the number: each call is made once for a run, for all learners together. Runs
-    inside of learners are a list of all of them."""
-    counter, total = Counter(), int(np.clip(NUMBERS, 0, ROOM).sum())
-
-    def mapped(n, a, b):
-        return ragged_map(lambda j: counter(j, a, b), n, ROOM, 0.05)
-
-    inside = counter.of(jax.vmap(lambda n, a: jax.vmap(lambda b: mapped(n, a, b))(B)), NUMBERS, A)
-    assert inside == total * LEARNERS
-    shared = counter.of(jax.vmap(lambda n, a: jax.vmap(lambda b: mapped(n, a, B[0]) + b)(B)), NUMBERS, A)
-    assert shared == total, "what no learner changes is computed once"
-    outside = counter.of(jax.vmap(lambda b: jax.vmap(lambda n, a: mapped(n, a, b))(NUMBERS, A)), B)
-    assert outside == -(-total * LEARNERS // 3) * 3  # pieces of 0.05 * 60 calls
-
-
 def test_work_of_sums_and_additions():
     """Both make the calls that there are, rounded up to a full piece."""
     counter, total = Counter(), int(np.clip(NUMBERS, 0, None).sum())
@@ -238,3 +210,35 @@ def test_batch_max_is_the_maximum_over_all_batches():
     assert (jax.vmap(jax.vmap(batch_max))(numbers) == 9).all()
     inner = jax.vmap(lambda row: jax.vmap(lambda b: batch_max(row[0]) + b)(jnp.arange(3)))(numbers)
     assert inner.tolist() == [(numbers[:, 0].max() + np.arange(3)).tolist()] * 4
+
+
+LENGTHS = [1, 14, 15, 24, 25, 100]
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_the_first_of_the_smallest_numbers(length):
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, max(1, length // 4), size=(50, length)).astype(np.float32)  # many ties
+    rows[1], rows[2] = np.inf, -np.inf
+    rows[3:10, length // 2] = -np.inf
+    places = jax.jit(jax.vmap(first_argmin))(jnp.asarray(rows))
+    assert places.dtype == jnp.int32
+    np.testing.assert_array_equal(places, np.argmin(rows, axis=1))
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_the_place_of_a_number_if_some_are_nan(length):
+    for place in {0, length // 2, length - 1}:
+        assert 0 <= first_argmin(jnp.ones(length).at[place].set(jnp.nan)).item() < length
+    assert first_argmin(jnp.full(length, jnp.nan)).item() == 0
+
+
+@pytest.mark.parametrize("size", some([1, 5, 16, 17, 307, 512, 1024, 1025], 1, 17, 307))
+def test_run_ends_match_cumsum_and_searchsorted(size):
+    number = np.random.default_rng(size).integers(0, 4, size).astype(np.int32)
+    number[size // 3 : size // 2] = 0
+    ends, places = RunEnds.from_counts(jnp.asarray(number)), np.arange(number.sum() + 40, dtype=np.int32)
+    sums = np.cumsum(number)
+    assert np.array_equal(ends.per_run(), sums)
+    assert int(ends.total()) == sums[-1]
+    assert np.array_equal(ends.find_runs(jnp.asarray(places)), np.searchsorted(sums, places, side="right"))
