@@ -181,12 +181,14 @@ def is_the_same_number(a, b):
 
     `Delayed.open` and `Delayed.observe` put the round into the queue, with its delay. The entries of a lazy outcome are
     those of its vector. The loop of `fast_beta` uses its draw only after a rejection, with a turn that is then new.
+    `NoisyKernel` computes the copy with an index again where it needs it, and in rows of ragged loops that are dropped.
     """
     one, other = path(a), path(b)
     queued = "Delayed.open" in one and "Delayed.observe" in other and "Delayed._with_round" in {*one} & {*other}
     lazy = all(any(name.startswith("LazyOutcome.") for name in names) for names in (one, other))
     retried = "fast_beta" in one and "fast_beta.<locals>.retry" in other
-    return a.when == b.when and (queued or lazy or retried)
+    copied = all({"inner_products", "CopiesOracle._draw"} <= {*names} for names in (one, other))
+    return a.when == b.when and (queued or lazy or retried or copied)
 
 
 def game_of(name):
