@@ -189,7 +189,7 @@ class Delayed(Feedback):
         def rows(spec: PyTree) -> PyTree:
             return jax.tree.map(lambda leaf: jnp.zeros((size, *leaf.shape), leaf.dtype), spec)
 
-        words = jax.random.key_data(jax.random.fold_in(key, 1))
+        words = jax.random.key_data(jax.random.fold_in(key, jnp.uint32(2**31)))
         base = self.feedback.init(key, specs, move)
         due = jnp.zeros(size, jnp.int32)
         queue = Queue(due, rows(words), rows(specs.instance), rows(specs.outcome), rows(move), rows(base))

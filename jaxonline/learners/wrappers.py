@@ -76,8 +76,11 @@ class UpdateOnArrival(LearnerWrapper):
 
 
 def arrival_key(key: Key[Array, ""], age: Int[Array, ""]) -> Key[Array, ""]:
-    """Return the random key of an update: the round's key for the round's answer, another key for an older answer."""
-    return jnp.where(age == 0, key, jax.random.fold_in(key, age))
+    """Return the random key of an update: the round's key for the round's answer, another key for an older answer.
+
+    The learner derives its own keys from the round's key with small numbers, so an age is folded in with a large one.
+    """
+    return jnp.where(age == 0, key, jax.random.fold_in(key, age.astype(jnp.uint32) + jnp.uint32(2**31)))
 
 
 def empty_info(learner: Any, key: Key[Array, ""], state: PyTree, oracle: Any) -> PyTree:

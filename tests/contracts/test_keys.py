@@ -220,17 +220,9 @@ def test_learner_uses_no_word_twice(name):
     assert sum(not use.derives for use in uses) >= sum(ROUNDS.values()) * n_sources
 
 
-# `arrival_key` folds the age of an answer into the key of the update, as a learner does: for an answer of age 1 it is
-# the second key of `split`, with which the answer of age 0 drew the numbers of copies. Remove the mark with the fault.
-FAULTY = "noisy kernel, dot product, exponential loss", "noisy kernel, mean of two"
-ARRIVAL_KEY = pytest.mark.xfail(reason="the keys of answers of ages 0 and 1 in one round overlap", strict=True)
-
-
 @pytest.mark.parametrize("wrap", some(["UpdateOnArrival", "BOLD"], "UpdateOnArrival"))
 @pytest.mark.parametrize("name", some(["two copies", *RANDOMISED], *LATE))
-def test_learner_with_late_answers_uses_no_word_twice(name, wrap, request):
-    if name in FAULTY:
-        request.applymarker(ARRIVAL_KEY)
+def test_learner_with_late_answers_uses_no_word_twice(name, wrap):
     game, entry = game_of(name)
     with entry.promotion():
         game = jo.replace(game, feedback=jo.Delayed(game.feedback, [1, 0]))  # two answers arrive in round 2

@@ -134,7 +134,7 @@ def test_an_answer_is_that_of_the_round_of_the_prediction(name):
         opened.append(np.asarray(look(*arguments, state)))
         state = base.observe(arguments[0], state, *arguments[1:])
         t = arguments[1]
-        delays.append(int(delayed.delay.sample(jax.random.fold_in(jax.random.fold_in(first, 1), t), t)))
+        delays.append(int(delayed.delay.sample(jax.random.fold_in(jax.random.fold_in(first, jnp.uint32(2**31)), t), t)))
     for t in range(1, 13):
         arrived = reference.arrivals(delays, t)
         assert (numbers[t - 1], queries[t - 1], unused[t - 1]) == (len(arrived), 3 * len(arrived), 0)
