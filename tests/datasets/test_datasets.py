@@ -3,7 +3,6 @@
 import contextlib
 import hashlib
 import io
-import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -47,20 +46,15 @@ def test_ar4_satisfies_its_recursion():
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("a.csv", "depth,force,label\n1,2,3\n4,5.5,-6e1\n"),
-        ("a.csv", "1,2,3\n4,5.5,-60\n"),
-        ("a.csv", '\ufeff"depth";"force";"label"\n1;2;3\n\n4;5.5;-60\n'),
-        ("a.dat", "1\t2\t3\n4\t5.5\t-60\n"),
-        ("a.txt", "  1.0e+00   2 3\n  4 5.5   -60 \n"),
+        ("a.csv", "1,2,3\n4,5.5,-60\n"), ("a.csv", '\ufeff"depth";"force";"label"\n1;2;3\n\n4;5.5;-60\n'),
+        ("a.dat", "1\t2\t3\n4\t5.5\t-6e1\n"), ("a.txt", "  1.0e+00   2 3\n  4 5.5   -60 \n"),
         ("a.data", "1 2 3\r\n4 5.5 -60\r\n"),
     ],
-)
+)  # fmt: skip
 def test_text_files_of_every_format_are_read(tmp_path, name, text):
     (tmp_path / name).write_text(text, newline="")
     loaded = load(tmp_path / name)
-    assert loaded.name == "a"
-    assert loaded.X.tolist() == [[1.0, 2.0], [4.0, 5.5]]
-    assert loaded.y.tolist() == [3.0, -60.0]
+    assert (loaded.name, loaded.X.tolist(), loaded.y.tolist()) == ("a", [[1.0, 2.0], [4.0, 5.5]], [3.0, -60.0])
     assert load("A", tmp_path).X.tolist() == loaded.X.tolist()
 
 
@@ -78,12 +72,7 @@ def test_npz_files_hold_X_and_y(tmp_path):
     assert loaded.X.dtype == loaded.y.dtype == float
     assert (loaded.X.tolist(), loaded.y.tolist()) == (X.tolist(), [0.0, 1.0, 2.0])
     assert load("b", tmp_path, target="label").y.tolist() == [0.0, 1.0, 2.0], "a target is for files of columns"
-    bad = {
-        "no_y": {"X": X},
-        "short": {"X": X, "y": y[:2]},
-        "words": {"X": X.astype(str), "y": y},
-        "flat": {"X": y, "y": X},
-    }
+    bad = {"no_y": {"X": X}, "short": {"X": X, "y": y[:2]}, "words": {"X": X.astype(str), "y": y}}
     for name, arrays in bad.items():
         np.savez(tmp_path / f"{name}.npz", **arrays)
         with pytest.raises(ValueError, match=f"{name}.npz"):
@@ -96,16 +85,13 @@ def test_dates_and_words_are_left_out(tmp_path):
     rows = ["2013-06-30,1.0,Seoul,10:30:00,,3", "2013-07-01,2.0,,11:30:00,5,4", ",3.0,Ulsan,12:30:00,6,5"]
     file.write_text("\n".join(["Date,a,city,time,b,label", *rows]) + "\n")
     with pytest.warns(UserWarning, match="'Date', 'city', 'time'"):
-        loaded = load(file, impute="mean")
-    assert loaded.X.tolist() == [[1.0, 5.5], [2.0, 5.0], [3.0, 6.0]]
-    with pytest.warns(match="'Date', 'time'"), pytest.raises(ValueError, match="row 1, column 'city'"):
-        load(file, target="city", impute="mean")
+        assert load(file, impute="mean").X.tolist() == [[1.0, 5.5], [2.0, 5.0], [3.0, 6.0]]
     file.write_text("a;b\n1,5;2\n2,5;3\n")
     with pytest.raises(ValueError, match=r"row 1, column 'a'.*got '1,5'"):
         load(file)
 
 
-@pytest.mark.parametrize("gap", ["", "?", "NA", "nan", "NaN"])
+@pytest.mark.parametrize("gap", ["", "?", "NA", "nan"])
 def test_missing_cells_are_reported_or_imputed(tmp_path, gap):
     file = tmp_path / "a.csv"
     file.write_text(f"depth,force,label\n1,2,3\n4,{gap},6\n1,3,0\n")
@@ -113,26 +99,22 @@ def test_missing_cells_are_reported_or_imputed(tmp_path, gap):
         load(file)
     assert load(file, impute="mean").X[1].tolist() == [4.0, 2.5]
     file.write_text(f"depth,force,label\n1,2,3\n4,5,{gap}\n1,3,0\n9,9,9\n")
-    with pytest.raises(ValueError, match=r"row 2, column 'label'"):
-        load(file)
     assert load(file, impute="median").y.tolist() == [3.0, 3.0, 0.0, 9.0]
 
 
 def test_missing_array_entries_are_reported_or_imputed(tmp_path):
     X = np.ones((4, 3))
-
-    def arrays(impute=None):
+    for value, impute, message in (
+        (np.nan, None, r"a.npz: row 3, column '1'"), (np.inf, "mean", r"row 3, column '1' .*got inf"),
+        (np.nan, "mean", ""),
+    ):  # fmt: skip
+        X[2, 1] = value
         np.savez(tmp_path / "a.npz", X=X, y=np.ones(4))
-        return load("a", tmp_path, impute=impute).X.tolist()
-
-    X[2, 1] = np.nan
-    with pytest.raises(ValueError, match=r"a.npz: row 3, column '1'"):
-        arrays()
-    assert arrays("mean") == np.ones((4, 3)).tolist()
-    for value, message in ((np.nan, "column '1'"), (np.inf, r"row 1, column '1' .*got inf")):
-        X[:, 1] = value
-        with pytest.raises(ValueError, match=message):
-            arrays("mean")
+        if message:
+            with pytest.raises(ValueError, match=message):
+                load("a", tmp_path, impute=impute)
+        else:
+            assert load("a", tmp_path, impute=impute).X.tolist() == np.ones((4, 3)).tolist()
 
 
 @pytest.mark.parametrize(
@@ -159,10 +141,9 @@ def test_given_folders_are_searched_before_the_data_folder(tmp_path, monkeypatch
     monkeypatch.setenv("JAXONLINE_DATA", str(tmp_path))
     assert load("mine").y.tolist() == [2.0, 4.0]
     assert load("mine", [tmp_path / "deep" / "mine.csv"]).y.tolist() == [2.0, 4.0]
-    (tmp_path / "other.csv").write_text("5,6\n7,8\n")
     monkeypatch.setenv("JAXONLINE_DATA", str(tmp_path / "deep"))
-    assert load("other", tmp_path).y.tolist() == [6.0, 8.0]
-    assert load("mine", tmp_path / "other.csv").y.tolist() == [2.0, 4.0], "JAXONLINE_DATA comes last"
+    (tmp_path / "mine.csv").write_text("5,6\n7,8\n")
+    assert load("mine", tmp_path / "mine.csv").y.tolist() == [6.0, 8.0], "JAXONLINE_DATA comes last"
     (tmp_path / "mine.feather").write_text("")
     with pytest.raises(ValueError, match=r"must end in .*got '.feather'"):
         load(tmp_path / "mine.feather")
@@ -207,13 +188,6 @@ def test_bias_correction_equals_the_published_preprocessing(tmp_path):
     np.testing.assert_allclose(bias.y, values[:, -1], rtol=0, atol=1e-14)
 
 
-def test_files_of_known_sets_in_another_format_are_read_unchanged(tmp_path):
-    rows = "\n".join(",".join(map(str, range(i, i + 21))) for i in range(1, 4))
-    (tmp_path / "bias.csv").write_text(rows + "\n")
-    bias = load("Bias correction", tmp_path)
-    assert (bias.X.shape, bias.y.tolist()) == ((3, 20), [21.0, 22.0, 23.0])
-
-
 def archive(member, content):
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as file:
@@ -226,21 +200,17 @@ def test_a_fetched_file_is_verified_and_cached(data_folder, monkeypatch):
     content = (data_folder / "airfoil" / "airfoil_self_noise.dat").read_bytes().replace(b"\n", b"\r\n")
     answers = [
         archive("airfoil_self_noise.dat", content.replace(b"126.201", b"126.202")),
-        b"<html>Please sign in to this network</html>",
-        archive("airfoil_self_noise.dat", content),
-    ]
+        b"<html>Please sign in to this network</html>", archive("airfoil_self_noise.dat", content),
+    ]  # fmt: skip
 
     def serve(downloader, url, output_file, pooch):
-        with open(output_file, "wb") as file:
-            file.write(answers.pop(0))
+        Path(output_file).write_bytes(answers.pop(0))
 
     monkeypatch.setattr(pooch.HTTPDownloader, "__call__", serve)
-    with pytest.raises(ValueError, match=r"Airfoil: .*74c75fd7"):
-        load("Airfoil")
-    with pytest.raises(ValueError, match="Airfoil: "):
-        load("Airfoil")
-    fetched = load("Airfoil")
-    local = load("Airfoil", data_folder)
+    for words in ("Airfoil: .*74c75fd7", "Airfoil: "):
+        with pytest.raises(ValueError, match=words):
+            load("Airfoil")
+    fetched, local = load("Airfoil"), load("Airfoil", data_folder)
     assert fetched.X.shape == SOURCES["Airfoil"].shape
     np.testing.assert_array_equal(fetched.X, local.X)
     np.testing.assert_array_equal(fetched.y, local.y)
@@ -261,17 +231,10 @@ def small_sets(monkeypatch) -> dict:
 
     def serve(downloader, url, output_file, pooch):
         fetched[next(name for name, origin in origins.items() if origin.url == url)] += 1
-        with open(output_file, "wb") as file:
-            file.write(whole)
+        Path(output_file).write_bytes(whole)
 
     monkeypatch.setattr(pooch.HTTPDownloader, "__call__", serve)
     return fetched
-
-
-def flipped(path, share):
-    content = bytearray(path.read_bytes())
-    content[int(share * (len(content) - 1))] ^= 1
-    path.write_bytes(bytes(content))
 
 
 @pytest.mark.parametrize("name", ["Airfoil", "Naval"])
@@ -281,7 +244,9 @@ def test_cached_files_are_verified_on_every_use(monkeypatch, name):
     right = load(name)
     (zip_file,) = Path(pooch.os_cache("jaxonline")).glob("*.zip")
     for share in np.linspace(0.0, 0.5, 11):
-        flipped(zip_file, share)
+        content = bytearray(zip_file.read_bytes())
+        content[int(share * (len(content) - 1))] ^= 1
+        zip_file.write_bytes(bytes(content))
         with contextlib.suppress(ValueError):  # which deletes the archive
             np.testing.assert_array_equal(load(name).y, right.y)
         np.testing.assert_array_equal(load(name).X, right.X)
@@ -302,25 +267,17 @@ def test_a_set_that_cannot_be_fetched_raises_an_error_with_its_name(monkeypatch)
 
 
 def test_openml_numbers_are_verified(data_folder, monkeypatch):
-    local = load("Concrete", data_folder)
+    local, asked = load("Concrete", data_folder), {}
     assert checksum(local.X, local.y) == SOURCES["Concrete"].origin.numbers_hash
 
     class Bunch:
         data, target = local.X, local.y
 
-    options_used = {}
-    monkeypatch.setattr("sklearn.datasets.fetch_openml", lambda **options: options_used.update(options) or Bunch)
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", lambda **options: asked.update(options) or Bunch)
     np.testing.assert_array_equal(load("Concrete").X, local.X)
-    assert options_used["data_id"] == 44959
+    assert asked["data_id"] == 44959
     Bunch.target = local.y + 0.01
     with pytest.raises(ValueError, match=r"Concrete: .*delete the folder openml"):
-        load("Concrete")
-
-    def offline(**options):
-        raise OSError("offline")
-
-    monkeypatch.setattr("sklearn.datasets.fetch_openml", offline)
-    with pytest.raises(OSError, match="44959"):
         load("Concrete")
 
 
@@ -329,9 +286,3 @@ def test_diabetes_equals_scikit_learn_bit_for_bit():
     for array, theirs in zip(load("Diabetes")[1:], expected, strict=True):
         assert array.dtype == np.float64
         np.testing.assert_array_equal(array, theirs)
-
-
-def test_diabetes_is_read_without_scikit_learn():
-    """The import takes a second, and longer the first time."""
-    program = "import sys; from jaxonline.datasets import diabetes; diabetes(); sys.exit('sklearn' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -19,20 +19,13 @@ from jaxonline.parameters.types import Component, Horizon, Takes
 @pytest.mark.parametrize(
     ("annotation", "takes", "limits"),
     [
-        (types.Number, {"number"}, Limits()),
-        (types.Positive, {"number"}, Limits(gt=0)),
         (types.Positive | None, {"number", "nothing"}, Limits(gt=0)),
-        (types.Probability, {"number"}, Limits(ge=0, le=1)),
-        (types.Count, {"integer"}, Limits(ge=1)),
         (types.Rounds, {"integer", "horizon"}, Limits(ge=1)),
-        (types.Seed, {"integer"}, Limits(ge=0, lt=2**32)),
-        (types.Vector, {"array"}, Limits()),
         (Annotated[types.Number, Interval(gt=0, lt=2)], {"number"}, Limits(gt=0, lt=2)),
         (Annotated[types.Numbers, Ge(0), Lt(1)], {"number", "array"}, Limits(ge=0, lt=1)),
         (Annotated[int, Ge(2), Horizon()], {"integer", "horizon"}, Limits(ge=2)),
         (Float[ArrayLike, "d d"], {"array"}, Limits()),
         (Key[Array, ""], {"seed"}, Limits()),
-        (bool, {"flag"}, Limits()),
         (Literal["a", "b"], {"text"}, Limits()),
         (list[str], {"texts"}, Limits()),
         (Callable[..., Any], {"function"}, Limits()),
@@ -44,6 +37,7 @@ from jaxonline.parameters.types import Component, Horizon, Takes
     ],
 )
 def test_an_annotation_declares_a_type_and_a_range(annotation, takes, limits):
+    """`test_declared_ranges` has the ranges of all public parameters."""
     parameter = parameter_of("x", annotation)
     assert (parameter.takes, parameter.limits) == (takes, limits)
 

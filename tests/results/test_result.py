@@ -1,33 +1,15 @@
-"""What a study measured: means, intervals, differences, tables, labels; saving, loading, and killed saves."""
+"""What a study measured: differences, excluded runs, tables, labels; saving and loading."""
 
-import errno
 import json
-import os
 import re
-import resource
 
 import numpy as np
 import pytest
-from fresh_python import run_python
 from made_up import RUNS, made_up
 from scipy import stats
 
 import jaxonline as jo
 from jaxonline.results import Result
-
-
-@pytest.mark.parametrize("level", [0.5, 0.999])
-def test_means_and_student_intervals(level):
-    result = made_up()
-    estimate = result.mean(level=level, interval=jo.intervals.Student())
-    values = result.cumulative_loss - result.comparator_loss
-    np.testing.assert_allclose(estimate.mean, values.mean(axis=1), rtol=1e-13)
-    np.testing.assert_allclose(estimate.standard_error, stats.sem(values, axis=1), rtol=1e-12)
-    low, high = stats.t.interval(level, RUNS - 1, values.mean(axis=1), stats.sem(values, axis=1))
-    np.testing.assert_allclose((estimate.low, estimate.high), (low, high), rtol=1e-12)
-    assert (estimate.n_runs == RUNS).all()
-    np.testing.assert_allclose(result.quantiles(), np.quantile(values, [0.05, 0.5, 0.95], axis=1), rtol=1e-13)
-    assert result.quantiles(0.5).shape == (2, 3)
 
 
 def test_paired_differences():
@@ -53,19 +35,13 @@ def test_failed_runs_are_left_out_and_counted():
         np.testing.assert_allclose(estimate.standard_error[learner], stats.sem(values), rtol=1e-12)
         quantiles = result.quantiles([0.1, 0.9], "cumulative_loss")[:, learner]
         np.testing.assert_allclose(quantiles, np.quantile(values, [0.1, 0.9], axis=0), rtol=1e-13)
+        regret = result.regret[learner, good[learner]]
+        usual = np.quantile(regret, [0.05, 0.5, 0.95], axis=0)
+        np.testing.assert_allclose(result.quantiles()[:, learner], usual, rtol=1e-12)
     assert estimate.n_runs[:, 0].tolist() == [10, 11]
     assert result.failed.tolist() == [2, 1]
     np.testing.assert_allclose(difference.mean, (result.regret[1] - result.regret[0])[good[0]].mean(axis=0), rtol=1e-13)
     assert (difference.n_runs == 10).all(), "runs in which both are there"
-
-
-def test_one_run_has_no_interval():
-    result = made_up()
-    one = made_up(comparator=False).select(runs=slice(1))
-    estimate = one.mean("cumulative_loss")
-    np.testing.assert_array_equal(estimate.mean, result.cumulative_loss[:, 0])
-    assert np.isnan(estimate.standard_error).all()
-    assert np.isnan(estimate.low).all()
 
 
 def test_select_keeps_the_numbers_of_the_learners():
@@ -115,6 +91,8 @@ def test_a_saved_result_loads_with_the_same_numbers(tmp_path, comparator):
     for name in ("runs", "rounds", "cumulative_loss", "queries", "first_nonfinite"):
         np.testing.assert_array_equal(getattr(loaded, name), getattr(result, name), name)
         assert getattr(loaded, name).dtype == getattr(result, name).dtype
+    with np.load(path) as arrays:
+        np.testing.assert_array_equal(arrays["measure cumulative_loss"], result.cumulative_loss)
     if comparator:
         np.testing.assert_array_equal(loaded.regret, result.regret)
     else:
@@ -122,10 +100,12 @@ def test_a_saved_result_loads_with_the_same_numbers(tmp_path, comparator):
     assert [p.name for p in path.parent.iterdir()] == ["study.npz"], "nothing unfinished is left"
 
 
-def test_without_a_comparator_there_is_no_regret():
-    for call in (lambda result: result.regret, lambda result: result.mean("comparator_loss")):
-        with pytest.raises(ValueError, match="comparator"):
-            call(made_up(comparator=False))
+def test_parts_of_other_studies_are_not_joined():
+    one = made_up()
+    with pytest.raises(ValueError, match="other: must have the same learners"):
+        one.merge_runs(one.select("α"))
+    with pytest.raises(ValueError, match="more than once"):
+        one.merge_runs(one)
 
 
 def thesis(path):
@@ -152,8 +132,8 @@ def arrays_of_numpy(path):
 
 
 FOREIGN = {
-    "a folder": thesis, "a file": lambda path: path.write_text("results"), "an empty file": lambda path: path.touch(),
-    "arrays of somebody else": arrays_of_numpy, "a damaged result": damaged, "a link to a folder": link_to(thesis),
+    "a folder": thesis, "a file": lambda path: path.write_text("results"), "arrays of somebody else": arrays_of_numpy,
+    "a damaged result": damaged, "a link to a folder": link_to(thesis),
     "a link to nowhere": lambda path: path.symlink_to("nowhere"),
 }  # fmt: skip
 
@@ -174,11 +154,11 @@ def test_only_a_result_is_replaced(tmp_path, name):
         Result.load(path)
 
 
-@pytest.mark.parametrize("name", ["..", "", "r.csv", "study", ".npz"])
-def test_other_names_than_npz_are_rejected(tmp_path, monkeypatch, name):
+def test_other_names_than_npz_are_rejected(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ValueError, match=r"^path: must end in \.npz .*to_pandas.*to_xarray"):
-        made_up().save(name)
+    for name in ("..", "", "r.csv", "study", ".npz"):
+        with pytest.raises(ValueError, match=r"^path: must end in \.npz .*to_pandas.*to_xarray"):
+            made_up().save(name)
     assert everything(tmp_path) == {}
 
 
@@ -187,76 +167,6 @@ def test_saving_through_a_link_keeps_the_link(tmp_path):
     made_up().select("α").save(tmp_path / "study.npz")
     assert (tmp_path / "study.npz").is_symlink()
     assert Result.load(tmp_path / "elsewhere.npz").learners == ("α",)
-
-
-def test_numpy_reads_a_saved_result(tmp_path):
-    result = made_up()
-    with np.load(result.save(tmp_path / "study.npz")) as arrays:
-        np.testing.assert_array_equal(arrays["measure cumulative_loss"], result.cumulative_loss)
-        assert arrays["comparator_loss"].shape == (1, *result.regret.shape[1:]), "learners share it"
-
-
-def test_a_full_disk_names_the_path_and_leaves_what_was_there(tmp_path):
-    """Here: files may not be longer than 100 bytes."""
-    path = made_up().save(tmp_path / "study.npz")
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
-    try:
-        with pytest.raises(OSError, match=re.escape(str(path))) as error:
-            made_up().select("α").save(path)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert (error.value.errno, error.value.filename) == (errno.EFBIG, str(path))
-    assert Result.load(path).learners == made_up().learners
-    assert os.listdir(tmp_path) == ["study.npz"]
-
-
-KILLED = """
-import os
-import numpy as np
-import jaxonline as jo
-from jaxonline.results import Result
-
-def result(name):
-    loss = np.ones((1, 2, 1))
-    return Result((name,), np.arange(2), np.array([1]), {"cumulative_loss": loss, "queries": loss})
-
-def kill_at(step):
-    left = [step]
-    def counted(function):
-        def call(*arguments, **options):
-            left[0] -= 1
-            if left[0] < 0:
-                os._exit(9)
-            return function(*arguments, **options)
-        return call
-    for name in ("replace", "open", "fsync", "close"):
-        setattr(os, name, counted(getattr(os, name)))
-
-result("old").save("study.npz")
-for step in range(1000):
-    child = os.fork()
-    if not child:
-        kill_at(step)
-        result("new").save("study.npz")
-        os._exit(0)
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    print(step, code, Result.load("study.npz").learners[0])
-    if code == 0:
-        break
-    result("old").save("study.npz")
-"""
-
-
-@pytest.mark.long
-def test_a_killed_save_leaves_the_old_or_the_new_result(tmp_path):
-    """A process that ends, without a word, before each rename, wait for the disk, and other step of saving."""
-    lines = [line.split() for line in run_python(KILLED, tmp_path).splitlines()]
-    found = [what for _, _, what in lines]
-    assert found == sorted(found, key=["old", "new"].index)
-    assert lines[-1][1:] == ["0", "new"]
-    assert {code for _, code, _ in lines[:-1]} == {"9"}
-    assert (found.count("old"), found.count("new") > 2) == (2, True)
 
 
 @pytest.mark.parametrize(

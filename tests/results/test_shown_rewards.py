@@ -47,9 +47,13 @@ def test_rewards_are_one_minus_the_losses_of_the_same_draws_and_moves(both):
     np.testing.assert_allclose(best - own, rewards.regret, atol=1e-12)
     expected = np.einsum("lrga,a->lrg", losses.measures["pulls"], MEANS.astype(float))
     np.testing.assert_allclose(own, expected, rtol=1e-5)
-    shown, plain = rewards.mean("cumulative_reward"), losses.mean("cumulative_loss")
-    np.testing.assert_allclose(shown.mean, t - plain.mean, rtol=1e-12)
-    np.testing.assert_allclose(shown.low, t - plain.high, rtol=1e-12)
+    for interval in (None, jo.intervals.Betting(0.0, 1.0)):
+        shown, plain = rewards.mean("cumulative_reward", 0.9, interval), losses.mean("cumulative_loss", 0.9, interval)
+        np.testing.assert_allclose(shown.mean, t - plain.mean, rtol=1e-12)
+        np.testing.assert_allclose([shown.low, shown.high], [t - plain.high, t - plain.low], rtol=1e-6, atol=1e-6)
+    shown = rewards.quantile_interval(0.25, "cumulative_reward", 0.8)
+    plain = losses.quantile_interval(0.75, "cumulative_loss", 0.8)
+    np.testing.assert_allclose([shown.low, shown.high], [t - plain.high, t - plain.low], rtol=1e-12)
     np.testing.assert_array_equal(rewards.to_xarray()["cumulative_reward"], own)
     np.testing.assert_array_equal(rewards.to_xarray()["comparator_reward"], best)
     assert "cumulative_reward" not in losses.quantities
@@ -65,10 +69,10 @@ def test_the_best_reward_is_the_largest(without):
     standings = [Standings({"a game": result}) for result in without]
     np.testing.assert_array_equal(standings[0].ranks, standings[1].ranks)
     assert [row["learner"] for row in standings[0].rows] == list(plain.learners)
-    np.testing.assert_allclose(
-        rewards.paired_difference("UCB1", "greedy", "cumulative_reward").mean,
-        -losses.paired_difference("UCB1", "greedy", "cumulative_loss").mean, rtol=1e-12,
-    )  # fmt: skip
+    gap = rewards.paired_difference("UCB1", "greedy", "cumulative_reward")
+    mirrored = losses.paired_difference("UCB1", "greedy", "cumulative_loss")
+    expected = -mirrored.mean, -mirrored.high, -mirrored.low
+    np.testing.assert_allclose((gap.mean, gap.low, gap.high), expected, rtol=1e-10)
     with pytest.raises(ValueError, match=r"quantity: must be a quantity that is better if it is smaller .got 'cum"):
         standings[0].across_games(reference="greedy")
 
@@ -89,13 +93,6 @@ def test_rounds_after_a_stop_earn_no_reward():
     np.testing.assert_allclose(sorted(row["cumulative_reward"] for row in table.rows), sorted(own.mean(axis=1)[:, -1]))
 
 
-def decided(game, quantity):
-    until = jo.UntilDecided(margin=1.0, quantity=quantity, rarest_event=0.1875)
-    options = {**OPTIONS, "n_runs": 64, "measures": ()}
-    with warnings.catch_warnings(action="ignore"):
-        return jo.simulate(game, LEARNERS, comparator=jo.BestArm(), stop=until, **options)
-
-
 def made_search(quantity="cumulative_loss"):
     """A search of two settings in two runs of 40 rounds, of which the first setting has the smaller loss."""
     estimate = mean_over_runs(np.array([[3.0, 5.0], [8.0, 10.0]]))
@@ -113,25 +110,11 @@ def test_a_search_in_rewards_has_40_minus_the_losses():
     assert made_search("regret").in_rewards().quantity == "regret"
 
 
-def tuned(game, quantity=None):
-    options = {"n_runs": 16, "n_rounds": 40, "rungs": 1, "quantity": quantity}
-    with warnings.catch_warnings(action="ignore"):
-        return jo.tune(game, jo.learners.EpsilonGreedy, {"epsilon": [0.1, 0.5, 0.9]}, **options)
-
-
-@pytest.mark.long
-def test_decisions_about_rewards_are_those_about_losses():
-    rewards, losses = decided(REWARDS, "cumulative_reward"), decided(LOSSES, "cumulative_loss")
-    shown, plain = rewards.decisions, losses.decisions
-    assert shown.learners == plain.learners
-    assert [pair[:4] for pair in shown.pairs] == [pair[:4] for pair in plain.pairs]
-    for pair, same in zip(shown.pairs, plain.pairs, strict=True):
-        np.testing.assert_allclose(pair[4:], [-same.difference, -same.high, -same.low], rtol=1e-6)
-
-
 @pytest.mark.long
 def test_a_search_maximises_rewards():
-    shown, plain = tuned(REWARDS), tuned(LOSSES)
+    options, grid = {"n_runs": 16, "n_rounds": 40, "rungs": 1}, {"epsilon": [0.1, 0.5, 0.9]}
+    with warnings.catch_warnings(action="ignore"):
+        shown, plain = (jo.tune(game, jo.learners.EpsilonGreedy, grid, **options) for game in (REWARDS, LOSSES))
     assert shown.choice == plain.choice == {"epsilon": 0.1}
     assert (shown.quantity, plain.quantity) == ("cumulative_reward", "cumulative_loss")
     np.testing.assert_allclose(shown.rungs[0].of.mean, 40 - plain.rungs[0].of.mean, rtol=1e-12)
@@ -139,12 +122,11 @@ def test_a_search_maximises_rewards():
 
 def test_a_saved_result_keeps_its_rewards(both, tmp_path):
     rewards, _ = both
-    loaded = jo.load_result(rewards.save(tmp_path / "rewards.npz"))
-    assert repr(loaded) == repr(rewards)
-    np.testing.assert_array_equal(loaded.values("cumulative_reward"), rewards.values("cumulative_reward"))
-    folder = tmp_path / "study"
-    jo.simulate(REWARDS, LEARNERS, comparator=jo.BestArm(), checkpoint=folder, **OPTIONS)
-    assert repr(jo.load_result(folder)) == repr(rewards)
+    jo.simulate(REWARDS, LEARNERS, comparator=jo.BestArm(), checkpoint=tmp_path / "study", **OPTIONS)
+    for place in (rewards.save(tmp_path / "rewards.npz"), tmp_path / "study"):
+        loaded = jo.load_result(place)
+        assert repr(loaded) == repr(rewards)
+        np.testing.assert_array_equal(loaded.values("cumulative_reward"), rewards.values("cumulative_reward"))
 
 
 QUANTITIES = ("regret", "comparator_reward", "cumulative_reward", "queries")
@@ -154,18 +136,14 @@ def texts_of(result, plain):
     """Texts of a result with a comparator, and of a result without one."""
     both, report = Standings({"a": result, "b": plain}), study_report(result, "Arms", {})
     across = Standings({"a": result, "b": result}).across_games(reference="greedy")
-    rankings = (result.ranking(), result.ranking("cumulative_reward"), plain.ranking("cumulative_reward"))
-    figures = [result.plot(quantity=name).figure for name in QUANTITIES]
-    figures += [draw().figure for draw in report.figures.values()]
+    figures = [draw().figure for draw in report.figures.values()]
     return {
-        "printed": f"{result} {plain}", "notebook": result._repr_html_() + plain._repr_html_(),
+        "result": f"{result} {plain} {result.to_xarray()} {result.meta['game']} {result.meta['regret_label']} reward",
         "tables": "".join(show(q) for show in (result.to_markdown, result.to_latex) for q in QUANTITIES),
-        "frames": "".join(result.to_pandas(name).to_csv() for name in QUANTITIES) + f"{result.to_xarray()}",
-        "description": f"{result.meta['game']} {result.meta['regret_label']} reward", "rankings": f"{rankings}",
-        "standings": f"{both} {both._repr_html_()} {both.means} {across} {across.improvements()}",
-        "report": "\n".join([report.json(), report.html()]),
+        "frames": "".join(result.to_pandas(name).to_csv() for name in QUANTITIES),
+        "rankings": f"{result.ranking('cumulative_reward')} {both} {both.means} {across} {across.improvements()}",
+        "report": "\n".join([report.json(), report.html()]), "search": f"{made_search().in_rewards()}",
         "figures": " ".join(t.get_text() for f in figures for t in f.findobj(lambda part: hasattr(part, "get_text"))),
-        "search": f"{made_search().in_rewards()} {made_search().in_rewards()._repr_html_()}",
         "history": f"{REWARDS!r} {jo.play(REWARDS, LEARNERS['UCB1'], 0, 12)[1]!r}",
     }  # fmt: skip
 

@@ -1,7 +1,6 @@
 """What decides the numbers of a study: an edit that changes them is seen, one that does not is none, and what cannot be
 seen is refused. Nothing is played here."""
 
-import functools
 import importlib.util
 import os
 import random
@@ -11,15 +10,10 @@ from pathlib import Path
 
 import jax
 import numpy as np
-import optax
 import pytest
-from fresh_python import run_python
 from registry import LEARNERS
 
 import jaxonline as jo
-from jaxonline._xla.barriers import user_code
-from jaxonline._xla.threads import map_in_threads
-from jaxonline.store import content
 from jaxonline.store import fingerprint as module
 from jaxonline.store.fingerprint import describe_inputs, fingerprint, hash_user_code
 
@@ -35,10 +29,8 @@ def deeper(x):
 
 STUDY = """
 import jax
-import jax.numpy as jnp
 import numpy as np
 import optax
-
 import jaxonline as jo
 from helpers_of_mine import helper
 
@@ -46,28 +38,19 @@ SCALE = 0.5
 WEIGHTS = np.array([1.0, 2.0])
 UNUSED = 1
 
-
 def spread(x):
     return SCALE * x
-
 
 class Base:
     def update(self, key, state, oracle):
         return state * 0.9, None
-
 
 @jo.struct
 class Learner(Base):
     step: float
     law: object = jo.static(default=None)
 
-    def init(self, key, specs):
-        return jnp.zeros(specs.instance.shape)
-
     def predict(self, key, state, x):
-        return self._inner(state, x)
-
-    def _inner(self, state, x):
         def nested(z):
             return z @ WEIGHTS
         return nested(state) + self.bias
@@ -76,16 +59,13 @@ class Learner(Base):
     def bias(self):
         return 0.25
 
-
 @jax.custom_jvp
 def curved(x):
     return x
 
-
 @curved.defjvp
 def curved_jvp(primals, tangents):
     return primals[0], 3.0 * tangents[0]
-
 
 LAWS = [spread, helper, curved, lambda key, x: x * 13.0, optax.sgd(0.1875)]
 learner = Learner(0.1, law=tuple(LAWS))
@@ -120,8 +100,8 @@ def about(study) -> dict[str, str]:
 EDITS = {  # tests/drills/test_stale_edits.py has other kinds of edits, and does not look at the names
     "an update": ("state * 0.9", "state * 0.8", "the code of Base.update"),
     "a global": ("SCALE = 0.5", "SCALE = 0.6", "the global SCALE of spread"),
-    "a global array": ("[1.0, 2.0]", "[1.0, 2.5]", "the global WEIGHTS of Learner._inner"),
-    "a nested function": ("z @ WEIGHTS", "-z @ WEIGHTS", "the code of Learner._inner"),
+    "a global array": ("[1.0, 2.0]", "[1.0, 2.5]", "the global WEIGHTS of Learner.predict"),
+    "a nested function": ("z @ WEIGHTS", "-z @ WEIGHTS", "the code of Learner.predict"),
     "a property": ("return 0.25", "return 0.26", "the code of Learner.bias"),
     "a number": ("Learner(0.1", "Learner(0.2", "learner"),
     "a derivative": ("3.0 * tangents", "4.0 * tangents", "the code of curved_jvp"),
@@ -148,20 +128,10 @@ def test_irrelevant_changes_keep_the_fingerprint(written):
     first = about(written())
     for before, after in (
         ("UNUSED = 1", "UNUSED = 2"), ("import optax\n", "import math\nimport optax\n"),
-        ("\n\ndef spread", "\n\n# a remark\n\n\n\ndef unused():\n    return SCALE\n\n\ndef spread"),
+        ("\ndef spread", "\n# a remark\n\n\ndef unused():\n    return SCALE\n\ndef spread"),
     ):  # fmt: skip
         assert about(written(STUDY.replace(before, after))) == first
     assert about(written(name="under_another_name")) == first
-
-
-@pytest.mark.long
-def test_another_process_has_the_same_fingerprint(written, tmp_path):
-    first = about(written())
-    code = (
-        "from study_of_mine import learner\nfrom jaxonline.store.fingerprint import describe_inputs, fingerprint\n"
-        "import jax\nprint(fingerprint(describe_inputs({'learner': learner, 'n_rounds': 5})))"
-    )
-    assert run_python(code, tmp_path).strip() == fingerprint(first)
 
 
 def test_a_file_edited_after_its_import_does_not_count(written, tmp_path):
@@ -175,17 +145,16 @@ def test_a_file_edited_after_its_import_does_not_count(written, tmp_path):
     assert hash_user_code({"learner": study.learner}) != hash_user_code({"learner": written().learner})
 
 
-def made(text):
-    """A function that was never in a file."""
-    space = {"SCALE": 2.0}
-    exec(text, space)
-    return space["law"]
-
-
 def test_functions_without_a_file_are_compared():
     """As in a notebook."""
-    one, other = made("def law(x):\n    return SCALE * x"), made("def law(x):\n    return SCALE + x")
-    again = made("def law(x):\n\n    # remark\n    return SCALE * x")
+
+    def law_of(text):
+        space = {"SCALE": 2.0}
+        exec(text, space)
+        return space["law"]
+
+    one, other = law_of("def law(x):\n    return SCALE * x"), law_of("def law(x):\n    return SCALE + x")
+    again = law_of("def law(x):\n\n    # remark\n    return SCALE * x")
     hashes = [fingerprint(describe_inputs({"law": law})) for law in (one, other, again, jax.jit(one))]
     assert len(set(hashes)) == 3
     assert hashes[0] == hashes[2]
@@ -244,16 +213,6 @@ LOCK = threading.Lock()
 FOLDER = Path(__file__).parent
 
 
-class Polynomial:
-    """With methods that have the names of functions that read."""
-
-    def eval(self, x):
-        return 2 * x
-
-    def open(self, x):
-        return self.eval(x)
-
-
 class Hidden:
     """One who holds something."""
 
@@ -274,20 +233,16 @@ UNINSPECTABLE = {
     "a file": (Hidden(sys.stderr.buffer), r"law, \.thing"),
     "a lock": (Hidden(LOCK), "_thread.lock"),
     "an iterator": ((i for i in range(3)), "generator"),
-    "a device": (Hidden(jax.devices()[0]), "Device"),
-    "memory": (memoryview(b"abc"), "memoryview"),
     "a file of a function": (lambda key, x: x + float(open("data.txt").read()), "what <lambda> reads with open"),  # noqa: SIM115
     "the environment": (lambda key, x: x + float(os.environ["SCALE"]), "what <lambda> reads with os"),
-    "the command line": (lambda key, x: x + float(sys.argv[1]), "what <lambda> reads with sys"),
     "a size": (lambda key, x: x + FOLDER.stat().st_size, "what <lambda> reads with FOLDER"),
     "a computed name": (lambda key, x: x + globals()["SCALE"], "what <lambda> reads with globals"),
 }  # fmt: skip
 
 
-def test_names_that_look_like_readers_or_draws_are_accepted():
-    """As glob.glob, eval and open; and the names np, random and normal in one function."""
-    norm, draw = lambda x: x / optax.global_norm(x), lambda key: np.float32(2.0) * jax.random.normal(key)
-    describe_inputs({"law": norm, "polynomial": Polynomial(), "draw": draw})
+def test_names_that_look_like_draws_are_accepted():
+    """The names np, random and normal in one function."""
+    describe_inputs({"draw": lambda key: np.float32(2.0) * jax.random.normal(key)})
 
 
 @pytest.mark.parametrize("name", UNINSPECTABLE)
@@ -310,57 +265,3 @@ def test_a_version_replaces_the_code_but_not_the_numbers(written):
         assert describe_inputs({"a": first.learner}, "1") != describe_inputs(
             {"a": written(STUDY.replace(before, after)).learner}, "1"
         )
-
-
-def test_a_version_replaces_versions_of_libraries(monkeypatch):
-    of_library, items = content.library_version, {"a": optax.adam(0.1), "b": np.sin}
-    first, vouched = describe_inputs(items), describe_inputs(items, "1")
-
-    def newer(name):
-        found = of_library(name)
-        return found and found.partition(" ")[0] + " 99.0"
-
-    monkeypatch.setattr(content, "library_version", newer)
-    assert describe_inputs(items) != first
-    assert describe_inputs(items, "1") == vouched
-
-
-FACTORS = {"a": 2.0}
-
-
-@functools.lru_cache
-def cached_factor():
-    return FACTORS["a"]
-
-
-class CachedLaw:
-    @functools.cached_property
-    def factor(self):
-        return cached_factor()
-
-
-@pytest.mark.parametrize("version", [None, "1"])
-def test_a_checkpoint_clears_the_caches_of_the_user(monkeypatch, tmp_path, version):
-    law, checkpoint = CachedLaw(), jo.Checkpoint(tmp_path, version=version)
-    before = checkpoint.refresh_code({"law": law})
-    assert law.factor == 2.0
-    monkeypatch.setitem(FACTORS, "a", 3.0)
-    assert law.factor == 2.0, "from the caches"
-    assert checkpoint.refresh_code({"law": law}) != before
-    assert law.factor == 3.0
-    cached_factor.cache_clear()
-
-
-def test_jax_traces_again_for_other_code_of_the_user():
-    """Also a function inside of another, and in a thread; a trace of the same code is reused."""
-    factor, x = [2.0], np.float32(1.0)
-    inner = jax.jit(lambda x: factor[0] * x)
-    outer = jax.jit(lambda x: inner(x))
-    with user_code("first"):
-        values = [float(outer(x))]
-    factor[0] = 3.0
-    with user_code("second"):
-        values += map_in_threads(lambda x: float(outer(x)), [x, x], 2)
-    with user_code("first"):
-        values.append(float(outer(x)))
-    assert values == [2.0, 3.0, 3.0, 2.0]

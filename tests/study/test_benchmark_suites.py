@@ -1,4 +1,4 @@
-"""Benchmarks: ranks, letters corrected for all games together, gaps, interruptions; and the two suites."""
+"""Parts of studies; benchmarks: ranks, letters corrected for all games, gaps, interruptions; and the two suites."""
 
 import itertools
 import re
@@ -8,15 +8,41 @@ import numpy as np
 import pytest
 import stores
 from made_results import NASTY, Tags
-from scipy import stats
 
 import jaxonline as jo
 from benchmarks.suites import ETAS, NoisyRegression, TextbookBandits, real_set
 from jaxonline.results import Standings
+from jaxonline.results.statistics import joint_p_values, pairwise_p_values
 from jaxonline.study import Context
 from jaxonline.study.benchmarking import match_learners
 
-GAMES = ("first", "second", "third")
+
+def test_parts_report_fractions_and_have_own_checkpoints(tmp_path):
+    seen = []
+    with Context(checkpoint=tmp_path, progress=lambda *at: seen.append(at)).parts(2) as part:
+        first = part("noise 0.1, long")
+        first.progress(1, 4, "inside")
+        with part("second").parts(2) as inner:
+            inner("a")
+            deep = inner("b")
+    assert seen == [
+        (0.25, 2, "noise 0.1, long: inside"), (1, 2, "noise 0.1, long"), (1.5, 2, "second: a"), (2.0, 2, "second: b"),
+        (2, 2, "second"),
+    ]  # fmt: skip
+    assert (first.checkpoint, deep.checkpoint) == (tmp_path / "noise-0.1,-long", tmp_path / "second" / "b")
+    assert Context().parts(1).__enter__()("a").checkpoint is None
+    with Context(checkpoint=jo.Checkpoint(tmp_path, "1", 5.0)).parts(1) as part:
+        assert part("a").checkpoint == jo.Checkpoint(tmp_path / "a", "1", 5.0)
+
+
+def test_parts_have_distinct_folders_directly_in_the_checkpoint(tmp_path):
+    names = ["a b", "a-b", "a%2Db", "a  b", "x/../../escaped", "..", ".", "a/b", "/a", ".a", "a\\b", "C:a", "é", "a[1]"]
+    with Context(checkpoint=tmp_path).parts(len(names)) as part:
+        folders = [part(name).checkpoint for name in names]
+    assert {folder.resolve().parent for folder in folders} == {tmp_path}
+    assert len(set(folders)) == len(names)
+    assert [folder.name for folder in folders[:3]] == ["a-b", "a%2Db", "a%252Db"]
+    assert not any(set(folder.name) & set('\\/:*?"<>|') for folder in folders)
 
 
 def made(shifts, noise=1.0, runs=30, seed=0, names=None, failed=()):
@@ -33,57 +59,21 @@ def made(shifts, noise=1.0, runs=30, seed=0, names=None, failed=()):
     return jo.Result(names, np.arange(runs), np.array([7]), measures, first_nonfinite=first)
 
 
-def standings(**options):
-    """Three games of three learners: clear, close, and one with differences that are significant only alone."""
-    shifts = ([3.0, 2.0, 1.0], [1.0, 1.1, 1.2], [1.6, 1.0, 1.1])
-    return Standings(
-        {game: made(each, seed=i) for i, (game, each) in enumerate(zip(GAMES, shifts, strict=True))}, **options
-    )
-
-
-def rejected(p_values, alpha):
-    """Holm's procedure: compare the smallest with alpha / m, the next with alpha / (m - 1), ..."""
-    rejections = set()
-    for step, (pair, p) in enumerate(sorted(p_values.items(), key=lambda item: item[1])):
-        if p >= alpha / (len(p_values) - step):
-            break
-        rejections.add(pair)
-    return rejections
-
-
 @pytest.mark.parametrize("level", [0.95, 0.6])
 def test_learners_differ_by_paired_tests_corrected_for_all_games_together(level):
-    table = standings(level=level, interval=jo.intervals.Student())
-    p_values = {}
-    for game, result in table.results.items():
-        for i, j in itertools.combinations(range(3), 2):
-            losses = result.cumulative_loss[:, :, -1]
-            p_values[game, result.learners[i], result.learners[j]] = stats.ttest_rel(losses[i], losses[j]).pvalue
-    wanted = rejected(p_values, 1 - level)
-    assert 0 < len(wanted) < len(p_values)
-    assert {pair for pair in p_values if table.differ(*pair)} == wanted
-    alone = {game: rejected({pair: p for pair, p in p_values.items() if pair[0] == game}, 0.05) for game in GAMES}
-    if level == 0.95:  # without the correction for other games there are more
-        assert wanted < set().union(*alone.values())
-    for (game, first, second), _ in p_values.items():
+    """Three games: clear, close, and one with differences that are significant only alone."""
+    shifts, student = ([3.0, 2.0, 1.0], [1.0, 1.1, 1.2], [1.6, 1.0, 1.1]), jo.intervals.Student()
+    games = {str(i): made(each, seed=i) for i, each in enumerate(shifts)}
+    table = Standings(games, level=level, interval=student)
+    losses = [result.cumulative_loss[:, :, -1] for result in games.values()]
+    found, alone = 0, 0
+    for game, p, own in zip(games, joint_p_values(losses, [student] * 3), losses, strict=True):
         letters = {row["learner"]: set(row["letters"]) for row in table.rows if row["game"] == game}
-        assert bool(letters[first] & letters[second]) != ((game, first, second) in wanted)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("runs", "least"), [(10, 0), (60, 20)])
-def test_equal_learners_differ_in_at_most_five_per_cent_of_benchmarks(runs, least):
-    """More than 73 false alarms in 1,000 benchmarks of 4 games have a probability of at most 0.001.
-
-    Correction in each game alone would give about 15 %. The tests are cautious with few runs only (docs/intervals.md).
-    """
-    wrong = 0
-    for seed in range(1000):
-        games = {str(game): made([1.0] * 3, runs=runs, seed=4 * seed + game) for game in range(4)}
-        table = Standings(games)
-        wrong += any((p < 0.05).any() for p in table.p_values.values())
-    assert stats.binom.sf(73, 1000, 0.05) < 0.001
-    assert least < wrong <= 73
+        for i, j in itertools.combinations(range(3), 2):
+            first, second = "abc"[i], "abc"[j]
+            assert table.differ(game, first, second) == (p[i, j] < 1 - level) == (not letters[first] & letters[second])
+            found, alone = found + (p[i, j] < 1 - level), alone + (pairwise_p_values(own, student)[i, j] < 1 - level)
+    assert 0 < found < alone + (level == 0.6)
 
 
 def test_ranks_handle_ties_failures_and_gaps():
@@ -103,27 +93,23 @@ def test_ranks_handle_ties_failures_and_gaps():
         table.differ("short", "a", "b")
 
 
-def test_formats_have_every_cell():
-    table = standings()
+def test_formats_have_every_cell_and_escape_names():
+    result = made([3.0, 2.0, 1.0])
+    table, levels = Standings({"first": result, "second": result}), [0.99, 0.95, 0.9]
     frame = table.to_pandas()
-    assert len(frame) == 9
+    assert len(frame) == 6
     first = frame[(frame.game == "first") & (frame.learner == "c")].iloc[0]
-    assert (first["rank"], first.letters) == (1.0, "a")
-    assert first["mean"] == table.results["first"].cumulative_loss[2].mean()
-    wide, narrow = (standings(level=level).to_pandas().iloc[0] for level in (0.99, 0.9))
-    assert wide.low < first.low < narrow.low < first["mean"] < narrow.high < first.high < wide.high
+    assert (first["rank"], first.letters, first["mean"]) == (1.0, "a", result.cumulative_loss[2].mean())
+    rows = [Standings({"a": result}, level=level).to_pandas().iloc[0] for level in levels]
+    ends = [*(row.low for row in rows), rows[0]["mean"], *(row.high for row in reversed(rows))]
+    assert ends == sorted(set(ends))
     assert "| c | " in table.to_markdown()
     assert table.to_latex().count(r"\\") == 4
     assert table.table.csv().splitlines()[0].startswith("learner,mean_rank,first,")
-
-
-def test_names_are_escaped_in_html_and_on_a_terminal():
-    result = made(np.arange(float(len(NASTY))), names=NASTY)
-    table = Standings(dict.fromkeys(NASTY, result))
-    page = table.table.html()
-    Tags(page)
-    assert "<script>alert" not in page
-    assert "\x1b" not in repr(table)
+    nasty = Standings(dict.fromkeys(NASTY, made(np.arange(float(len(NASTY))), names=NASTY)))
+    Tags(nasty.table.html())
+    assert "<script>alert" not in nasty.table.html()
+    assert "\x1b" not in repr(nasty)
 
 
 def arms(*means):
@@ -154,17 +140,11 @@ def test_each_game_equals_a_simulation_with_the_same_key(played):
         wanted = jo.simulate(task.game, alone, comparator=task.comparator, key=3, **SIZES)
         np.testing.assert_array_equal(played.results[name].regret, wanted.regret)
     assert played.games == ("easy", "hard")
+    limits = jo.intervals.Betting(-1.0, 1.0)
+    betting = jo.benchmark(BANDITS, LEARNERS, **SIZES, key=3, interval=limits).estimates["easy"]
+    expected = Standings(played.results, interval=limits).estimates["easy"]
+    np.testing.assert_array_equal((betting.low, betting.high), (expected.low, expected.high))
     assert jo.cite(played).keys == ("jaxonline", "auer2002finite")
-
-
-def test_betting_tests_have_the_given_limits(played):
-    """The limits of the regret of a round with losses in [0, 1] are -1 and 1."""
-    interval = jo.intervals.Betting(-1.0, 1.0)
-    betting = jo.benchmark(BANDITS, LEARNERS, **SIZES, key=3, interval=interval)
-    wanted = Standings(played.results, interval=interval)
-    for game in BANDITS:
-        np.testing.assert_array_equal(betting.p_values[game], wanted.p_values[game])
-        np.testing.assert_array_equal(betting.estimates[game].high, wanted.estimates[game].high)
 
 
 def test_an_interrupted_benchmark_resumes(played, tmp_path):
@@ -177,14 +157,11 @@ def test_an_interrupted_benchmark_resumes(played, tmp_path):
 
     with pytest.raises(Killed):
         jo.benchmark(BANDITS, LEARNERS, **SIZES, key=3, checkpoint=tmp_path, progress=stop)
-    blocks = tmp_path / "easy" / "blocks"
-    finished = {path: path.stat().st_mtime_ns for path in blocks.rglob("*") if path.is_file()}
-    assert len(stores.finished(tmp_path / "easy")) == 3  # two learners and the comparator
-    assert finished
-    table = jo.benchmark(BANDITS, LEARNERS, **SIZES, key=3, checkpoint=str(tmp_path))
-    same(table, played)
+    finished = {path: path.stat().st_mtime_ns for path in stores.finished(tmp_path / "easy")}
+    assert len(finished) == 3  # two learners and the comparator
+    for checkpoint in (str(tmp_path), jo.Checkpoint(tmp_path)):
+        same(jo.benchmark(BANDITS, LEARNERS, **SIZES, key=3, checkpoint=checkpoint), played)
     assert finished == {path: path.stat().st_mtime_ns for path in finished}, "the first game is not computed again"
-    same(jo.benchmark(BANDITS, LEARNERS, **SIZES, key=3, checkpoint=jo.Checkpoint(tmp_path)), played)
     with pytest.raises(ValueError, match=r"checkpoint|study"):
         jo.benchmark(BANDITS, LEARNERS, **SIZES, key=4, checkpoint=tmp_path)
 
@@ -204,22 +181,12 @@ def test_a_learner_that_does_not_fit_raises_an_error_or_leaves_a_gap():
     assert "FullInformation" in gaps["regression", "UCB1"]
 
 
-@pytest.mark.long
-def test_gaps_are_nan_ranks_with_a_reason():
-    table = jo.benchmark(MIXED, {"UCB1": LEARNERS["UCB1"], "descent": DESCENT}, **SIZES, gaps=True)
-    np.testing.assert_array_equal(table.ranks, [[1, np.nan], [np.nan, 1]])
-    assert "ranks by regret against the best arm in hindsight (loss) or cumulative loss" in table.title
-    assert "descent does not play easy: " in repr(table)
-
-
 @pytest.mark.parametrize(
     ("games", "learners", "options", "words"),
     [
         ({}, LEARNERS, {}, "games: .*got none"), (BANDITS, {}, {}, "learners: .*got none"),
-        ({"a": 3}, LEARNERS, {}, r"games\['a'\]: .*got 3"),
-        ({"..": BANDITS["easy"]}, LEARNERS, {}, "games: .*got '..'"),
+        ({"a": 3}, LEARNERS, {}, r"games\['a'\]: .*got 3"), ({"..": REGRESSION}, LEARNERS, {}, "games: .*got '..'"),
         ({"a b": REGRESSION, "a-b": REGRESSION}, LEARNERS, {}, "games.*got 'a-b'"),
-        ({"../a": BANDITS["easy"]}, LEARNERS, {}, "games: .*got '../a'"),
         (BANDITS, {"three": 3}, {}, "learners: 'three' .*'easy'.*got 3"),
         ({"r": REGRESSION}, LEARNERS, {"gaps": True}, "games: .*got none for 'r'"),
         (BANDITS, {**LEARNERS, "sgd": DESCENT}, {"gaps": True}, "learners: .*got 'sgd'"),
@@ -245,18 +212,6 @@ def test_textbook_bandits_have_one_best_arm_and_the_printed_numbers_of_arms():
     assert len(learners) == 8
 
 
-@pytest.mark.long
-def test_the_report_of_textbook_bandits_is_saved_with_its_results(tmp_path):
-    suite = TextbookBandits(runs=16, rounds=400, games=["Auer 1", "Auer 3"])
-    report = suite.run(Context(seed=1, checkpoint=tmp_path / "store"))
-    frame = {(row["game"], row["learner"]): row for row in report.tables["means"].rows}
-    assert len(frame) == 16
-    assert frame["Auer 1", "Thompson sampling"]["mean"] < frame["Auer 1", "EXP3"]["mean"]
-    names = {path.name for path in report.save(tmp_path / "out")}
-    assert {"ranks.csv", "means.csv", "Auer-1.npz", "Auer-3.npz", "across_games.csv", "improvements.csv"} < names
-    assert {path.name for path in (tmp_path / "store").iterdir()} == {"Auer-1", "Auer-3"}
-
-
 def test_unavailable_sets_are_left_out_unless_they_are_requested(monkeypatch):
     def unreachable(name, *rest):
         if name in ("diabetes", "breast cancer"):
@@ -264,35 +219,12 @@ def test_unavailable_sets_are_left_out_unless_they_are_requested(monkeypatch):
         raise OSError(f"{name} cannot be fetched (from far away)")
 
     monkeypatch.setattr("benchmarks.suites.real_set", unreachable)
-    games, learners, sentences = NoisyRegression(runs=4, rounds=20).entries()
-    assert (list(games), len(sentences), len(learners)) == (["diabetes", "breast cancer"], 1 + 6, 5)
-    assert "2 of 8 sets" in sentences[0]
-    assert "Airfoil" in sentences[1]
+    games, _, sentences = NoisyRegression(runs=4, rounds=20).entries()
+    assert (list(games), len(sentences)) == (["diabetes", "breast cancer"], 1 + 6)
     X = np.asarray(games["breast cancer"].game.environment.X)
-    assert X.shape == (569, 30)
     np.testing.assert_allclose(np.linalg.norm(X, axis=1).max(), 1.0, rtol=1e-6)
     with pytest.raises(OSError, match=r"sets: Airfoil"):
         NoisyRegression(sets=["diabetes", "Airfoil"]).entries()
-
-
-def test_sets_of_openml_are_found_in_a_folder_or_fetched_by_name(tmp_path, monkeypatch):
-    import pandas
-
-    (tmp_path / "houses.csv").write_text("a,b,value\n1,2,3\n4,5,6\n")
-    X, y = real_set("houses", [str(tmp_path)])
-    assert (X.tolist(), y.tolist()) == ([[1.0, 2.0], [4.0, 5.0]], [3.0, 6.0])
-    with pytest.raises(ValueError, match=r"data: must hold cpu_act"):
-        real_set("cpu_act", [str(tmp_path)])
-    asked = []
-
-    def fetched(name, version):
-        asked.append((name, version))
-        return pandas.DataFrame({"usr": [1.0, 2.0], "lread": [3.0, 4.0]}), "usr"
-
-    monkeypatch.delenv("JAXONLINE_DATA", raising=False)
-    monkeypatch.setattr("benchmarks.suites.fetch_by_name", fetched)
-    X, y = real_set("cpu_act")
-    assert (X.tolist(), y.tolist(), asked) == ([[3.0], [4.0]], [1.0, 2.0], [("cpu_act", 1)])
 
 
 @pytest.mark.long
@@ -311,11 +243,3 @@ def test_each_learner_has_the_step_of_tune_in_each_set(tmp_path):
     np.testing.assert_array_equal(alone.regret, report.results["diabetes"].regret)
     assert {path.name for path in tmp_path.iterdir()} == {"diabetes", "steps-of-two-noisy-copies-in-diabetes"}
     assert not [line for line in NoisyRegression(**options, eta=0.5).run(Context(seed=2)).sentences if "eta" in line]
-
-
-@pytest.mark.long
-def test_clean_data_rank_first_and_the_naive_learner_last_on_diabetes(tmp_path):
-    report = NoisyRegression(runs=32, rounds=1000, sets=["diabetes"]).run(Context(seed=2))
-    order = [row["learner"] for row in report.tables["means"].rows]
-    assert (order[0], order[-1]) == ("full information", "one noisy copy, naive")
-    assert report.shown[0].rows[0]["learner"] == "full information"

@@ -6,7 +6,6 @@ from scipy import stats
 
 import jaxonline as jo
 from jaxonline.results import AcrossGames, Standings
-from jaxonline.results.statistics.across_games import interquartile_mean
 
 
 def hashed_losses():
@@ -69,19 +68,6 @@ def test_each_game_is_divided_by_the_mean_of_the_reference():
     np.testing.assert_allclose(limits.aggregates["mean"].mean, [(1 / 3 + 0.5) / 2, 1.0])
 
 
-def test_games_have_the_same_weight_whatever_their_numbers_of_runs():
-    """An interquartile mean of a game with 2 runs and of one with 40 equals that of 40 runs of each."""
-    rng = np.random.default_rng(0)
-    two, many = np.array([[1.0, 2.0]]), rng.uniform(1.0, 2.0, (1, 40))
-    unit = {"two": 1.0, "many": 1.0}
-    unequal = AcrossGames(("a",), {"two": two, "many": many}, unit).aggregates
-    equal = AcrossGames(("a",), {"two": np.repeat(two, 20, axis=1), "many": many}, unit).aggregates
-    for name, estimate in unequal.items():
-        np.testing.assert_allclose(estimate.mean, equal[name].mean, rtol=1e-12)
-    pooled = np.concatenate([np.repeat(two, 20), many[0]])
-    np.testing.assert_allclose(unequal["interquartile mean"].mean, stats.trim_mean(pooled, 0.25))
-
-
 def test_failed_runs_are_infinite_losses():
     """A quarter of failed runs does not change the interquartile mean from that of very large losses."""
     losses = np.arange(1.0, 9.0)[None]
@@ -114,45 +100,46 @@ def test_an_improvement_in_all_runs_is_not_certain():
     assert across.probability_of_improvement("b", "a").high == pytest.approx(np.log(40) / 20)
 
 
-def test_the_interquartile_mean_is_the_integral_of_the_quantiles():
-    rng = np.random.default_rng(2)
-    values, counts = rng.normal(size=(5, 13)), rng.integers(0, 4, size=(5, 13))
-    for row, count, found in zip(values, counts, interquartile_mean(values, counts.astype(float)), strict=True):
-        fine = np.sort(np.repeat(row, 4 * count))  # the number of values is a multiple of 4
-        np.testing.assert_allclose(found, stats.trim_mean(fine, 0.25))
+def test_aggregates_equal_a_loop_over_the_same_resamples():
+    """A resample has the same runs of a game for both learners; games differ in their numbers of runs."""
+    data, rng = np.random.default_rng(3), np.random.default_rng(0)
+    losses = {"a": data.gamma(2.0, size=(2, 4)), "b": 10.0 * data.gamma(3.0, size=(2, 6))}
+    best, reference = {"a": 0.5, "b": -2.0}, {"a": 2.5, "b": 30.0}
+    across = AcrossGames(("x", "y"), losses, reference, best, level=0.8)
+    scaled = [(losses[game] - best[game]) / (reference[game] - best[game]) for game in "ab"]
+    rows, wins = [], []
+    for chosen in zip(*(rng.integers(n, size=(2000, n)) for n in (4, 6)), strict=True):
+        runs = [each[:, places] for each, places in zip(scaled, chosen, strict=True)]
+        pooled = np.sort(np.concatenate([np.repeat(runs[0], 6, axis=1), np.repeat(runs[1], 4, axis=1)], axis=1))
+        averages = np.stack([each.mean(axis=1) for each in runs])
+        gap = np.maximum(pooled - 1, 0).mean(axis=1)
+        iqm = pooled[:, 12:36].mean(axis=1)  # the middle half of 48
+        rows.append([iqm, np.median(averages, axis=0), averages.mean(axis=0), gap])
+        wins.append(np.mean([(each[0] < each[1]).mean() for each in runs]))
+    names = "interquartile mean", "median", "mean", "optimality gap"
+    expected = {name: np.array(rows)[:, k] for k, name in enumerate(names)}
+    found = across.aggregates | {"wins": across.probability_of_improvement("x", "y", paired=True)}
+    for name, resamples in (expected | {"wins": np.array(wins)}).items():
+        ends = np.sort(resamples, axis=0)[[199, 1799]]
+        np.testing.assert_allclose([found[name].low, found[name].high], ends, rtol=1e-9, err_msg=name)
+        np.testing.assert_allclose(found[name].standard_error, resamples.std(axis=0, ddof=1), rtol=1e-9)
 
 
 @pytest.mark.long
 def test_intervals_cover_and_those_that_ignore_the_error_of_the_reference_do_not():
     """200 studies of 4 games with 20 runs: at a coverage of 93 %, fewer than 173 have a probability below 0.001."""
-    expected = 0.8  # the ratio of the means
-
-    def losses(rng):
-        return {str(k): 10.0**k * np.stack([0.2 * rng.gamma(8.0, size=20), rng.gamma(2.0, size=20)]) for k in range(4)}
-
     assert stats.binom.cdf(172, 200, 0.93) < 0.001
     right = wrong = 0
     for seed in range(200):
-        games = losses(np.random.default_rng(seed))
-        across = AcrossGames(("a", "b"), games, reference="b")
-        fixed = AcrossGames(("a", "b"), games, reference={game: array[1].mean() for game, array in games.items()})
-        right += across.aggregates["mean"].low[0] <= expected <= across.aggregates["mean"].high[0]
-        wrong += fixed.aggregates["mean"].low[0] <= expected <= fixed.aggregates["mean"].high[0]
+        rng = np.random.default_rng(seed)
+        games = {str(k): 10.0**k * np.stack([0.2 * rng.gamma(8.0, size=20), rng.gamma(2.0, size=20)]) for k in range(4)}
+        for estimated in (False, True):
+            unit = {game: array[1].mean() if estimated else 2.0 * 10.0 ** int(game) for game, array in games.items()}
+            mean = AcrossGames(("a", "b"), games, unit).aggregates["mean"]
+            covers = mean.low[0] <= 0.8 <= mean.high[0]
+            right, wrong = right + (covers and not estimated), wrong + (covers and estimated)
     assert right >= 173
     assert wrong < 150
-
-
-@pytest.mark.long
-def test_resamples_keep_the_runs_of_learners_together():
-    """Two learners with nearly the same losses in each run: the ratio of their means has a small error.
-
-    The wrong version, which shuffles the runs of one learner, has an error that is 10 times as large."""
-    rng = np.random.default_rng(4)
-    noise = rng.gamma(2.0, size=40)
-    games = {"game": np.stack([noise + 0.05 * rng.gamma(2.0, size=40), noise])}
-    apart = {"game": np.stack([games["game"][0], rng.permutation(noise)])}
-    errors = [AcrossGames(("a", "b"), x, "b").aggregates["mean"].standard_error[0] for x in (games, apart)]
-    assert errors[1] > 10 * errors[0]
 
 
 def make_standings(*, gap=False):
@@ -194,11 +181,7 @@ def test_losses_that_cannot_be_divided_raise_errors(losses, options, words):
         AcrossGames(("a", "b"), losses, **options)
 
 
-def test_unknown_learners_and_games_raise_errors(hashed):
-    for name, call in (("learners", lambda: hashed.probability_of_improvement("a", "d")),
-                       ("against", lambda: hashed.improvements("d"))):  # fmt: skip
-        with pytest.raises(ValueError, match=rf"{name}: .*got 'd'"):
-            call()
+def test_standings_without_a_common_game_raise_an_error():
     one, other = (make_standings().results["first"].select(name) for name in ("a", "b<i>"))
     with pytest.raises(ValueError, match=r"results: must have a game that every learner plays"):
         Standings({"one": one, "other": other}).across_games("a")

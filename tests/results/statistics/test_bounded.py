@@ -33,8 +33,9 @@ def ends_by_a_loop(runs: list[float], level: float) -> tuple[float, float]:
     return low, high
 
 
-def test_the_betting_interval_by_a_loop():
-    """For two learners at three rounds; a run with a NaN is left out."""
+def test_the_betting_interval_by_a_loop(monkeypatch):
+    """For two learners at three rounds, in chunks of 2 columns; a run with a NaN is left out."""
+    monkeypatch.setattr("jaxonline.results.statistics.intervals.CHUNK_ENTRIES", 42)
     values = np.random.default_rng(0).beta(0.3, 2.0, size=(2, 21, 3)) * 4.0 - 1.0
     values[1, 4] = np.nan
     found = mean_over_runs(values, 0.9, interval=jo.intervals.Betting(-1.0, 3.0))
@@ -86,6 +87,17 @@ def test_differences_and_sums_have_their_limits():
     assert p[1, 2] == 1.0
 
 
+def test_limits_of_a_paired_difference_grow_with_the_rounds():
+    loss = np.random.default_rng(2).random((2, 25, 3)).cumsum(axis=2)
+    result = jo.Result(("a", "b"), np.arange(25), np.array([1, 2, 3]), {"cumulative_loss": loss, "queries": loss})
+    gap = result.paired_difference("b", "a", "cumulative_loss", 0.9, jo.intervals.Betting(0.0, 1.0))
+    for g, t in enumerate(result.rounds):
+        runs = (loss[1, :, g] - loss[0, :, g] + t) / (2 * t)
+        np.testing.assert_allclose(
+            [gap.low[g], gap.high[g]], 2 * t * np.array(ends_by_a_loop(runs, 0.9)) - t, atol=1e-6
+        )
+
+
 def test_values_outside_the_limits_raise():
     with pytest.raises(ValueError, match=r"interval: .*got Betting over 0.0 to 1.0, 1.5"):
         mean_over_runs(np.array([[0.5, 1.5]]), interval=jo.intervals.Betting(0.0, 1.0))
@@ -97,3 +109,5 @@ def test_a_mean_of_0_is_impossible_after_a_run_above_the_limit_0():
     values = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 0.1], [np.nan] * 3])
     p = jo.intervals.Betting(0.0, 1.0).p_values(values, mean_over_runs(values))
     np.testing.assert_array_equal(p, [1.0, 0.0, np.nan])
+    for kind, run in ((jo.intervals.Betting(1.0, 2.0), 1.5), (jo.intervals.Betting(-2.0, -1.0), -1.5)):
+        assert kind.p_values(np.array([[run]]), mean_over_runs(np.array([[run]]))) == [0.0]

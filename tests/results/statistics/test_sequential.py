@@ -1,5 +1,6 @@
 """Sequential comparison: decisions about pairs that hold over all looks, without compiled programs."""
 
+import dataclasses
 import itertools
 import json
 import math
@@ -96,6 +97,24 @@ def test_a_margin_finds_learners_without_a_difference_that_matters():
     assert all(text in repr(decisions) for text in ("no difference that matters", f"{decisions.saved:,} runs saved"))
     with pytest.raises(KeyError):
         decisions.between("a", "x")
+
+
+def test_decisions_about_rewards_are_those_about_losses():
+    losses = np.array([0.0, 0.5, 0.45])[:, None] + np.random.default_rng(6).normal(size=(3, 800))
+
+    def play_rewards(runs, before):
+        return dataclasses.replace(result(losses[:, : runs.stop]), meta={"rewards": True})
+
+    with pytest.warns(PrecisionWarning):
+        plain = decide(losses, jo.UntilDecided(0.1, Q)).decisions
+    with pytest.warns(PrecisionWarning):
+        shown = until_decided(play_rewards, jo.UntilDecided(0.1, "cumulative_reward"), 800, width=50, step=50).decisions
+    assert (shown.learners, shown.letters, shown.runs) == (plain.learners, plain.letters, plain.runs)
+    assert plain.learners[0] == "a"
+    assert {pair.decision for pair in plain.pairs} == {"better", "undecided"}
+    for pair, same in zip(shown.pairs, plain.pairs, strict=True):
+        assert pair[:4] == same[:4]
+        np.testing.assert_allclose(pair[4:], [-same.difference, -same.high, -same.low], rtol=1e-12)
 
 
 def test_the_result_does_not_depend_on_the_number_of_blocks_at_once():

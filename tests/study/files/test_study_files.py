@@ -2,7 +2,6 @@
 
 import copy
 import re
-import tomllib
 
 import numpy as np
 import pytest
@@ -127,26 +126,12 @@ def test_scaled_data_have_rows_and_targets_of_at_most_one(folder):
         assert (y.mean(), np.abs(y).max()) == (pytest.approx(0.0, abs=1e-6), pytest.approx(1.0))
 
 
-def test_parquet_and_words_are_read(folder, monkeypatch):
-    import pandas as pd
-
-    frame = pd.DataFrame({"a": [1.0, 2.0, 4.0], "c": ["x", "y", "z"], "kind": ["no", "yes", "no"]})
-    monkeypatch.setattr(pd, "read_parquet", lambda path: frame)
-    (folder / "own.parquet").write_bytes(b"")
-    table = copy.deepcopy(DATA)
-    table["game"]["environment"] = {"type": "data", "file": "own.parquet", "order": "file", "positive": "yes"}
-    with pytest.warns(UserWarning, match="column 'c'"):
-        stream = load(folder, table).game.environment
-    assert (stream.X.tolist(), stream.y.tolist()) == ([[1.0], [2.0], [4.0]], [-1.0, 1.0, -1.0])
-
-
 @pytest.mark.parametrize(
     ("beside", "key"),
     [
-        ({"set": "diabetes", "target": "no"}, "target"), ({"set": "diabetes", "positive": 1}, "positive"),
-        ({"set": "diabete"}, "set"), ({"set": "own"}, "set"), ({"set": "diabetes", "file": "own.csv"}, "file"),
-        ({}, "file"), ({"file": "nowhere.csv"}, "file"), ({"file": "own.csv", "target": "z"}, "environment"),
-        ({"file": "own.csv", "order": "random"}, "order"),
+        ({"set": "diabetes", "target": "no"}, "target"), ({"set": "diabete"}, "set"),
+        ({"set": "diabetes", "file": "own.csv"}, "file"), ({}, "file"), ({"file": "nowhere.csv"}, "file"),
+        ({"file": "own.csv", "target": "z"}, "environment"), ({"file": "own.csv", "order": "random"}, "order"),
     ],
 )  # fmt: skip
 def test_wrong_data_are_errors(folder, beside, key):
@@ -220,18 +205,11 @@ def test_the_page_documents_every_key_and_its_files_are_valid(folder):
     assert [key for key in StudyKeys.model_fields if not re.search(rf"\b{key}\b", PAGE)] == []
     data = PAGE.split("## How do I use my own data?")[1].split("\n## ")[0]
     assert [key for key in catalogue()["data"].parameters if not re.search(rf"\b{key}\b", data)] == []
-    first, second = re.findall(r"```toml\n(.*?)```", PAGE, flags=re.DOTALL)
+    first, _ = re.findall(r"```toml\n(.*?)```", PAGE, flags=re.DOTALL)
     (folder / "first.toml").write_text(first)
     study = load_study_file("first.toml")
-    assert study.families["greedy"][0] == "greedy[epsilon=0.05]"
     for name, learner in study.learners.items():
         as_team(study.game, name, learner)
-    rows = "".join(f"{i},{i * i},{i % 3},{7 * i % 5}\n" for i in range(6))
-    (folder / "prices.csv").write_text("id,area,rooms,price\n" + rows)
-    table = DATA | {
-        "game": {"environment": tomllib.loads(second)["game"]["environment"], "feedback": "FullInformation"}
-    }
-    assert load(folder, table).game.environment.X.shape == (6, 2)
     (folder / "study.toml").write_text(first.replace("[0.05, 0.1, 0.2]", "-1"))
     with pytest.raises(StudyFileError) as error:
         load_study_file("study.toml")
