@@ -1,11 +1,9 @@
 """Workers of a cluster compute the same blocks, and the study survives failures of workers and scheduler."""
 
-import contextlib
 import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 import dask
@@ -57,19 +55,22 @@ def test_errors_of_a_study_are_not_those_of_the_connection(here, error):
         raise error
 
 
-def test_cluster_writes_the_same_store(here, alone, tmp_path):
+@pytest.mark.parametrize("stored", [True, False])
+def test_cluster_gives_the_same_numbers_and_the_same_store(stored, here, alone, tmp_path):
     done = []
-    found = study(tmp_path / "store", cluster=here, progress=lambda *each: done.append(each))
-    check_the_same(alone, tmp_path / "store")
+    found = study(tmp_path / "store" if stored else None, cluster=here, progress=lambda *each: done.append(each))
     np.testing.assert_array_equal(found.regret, jo.load_result(alone).regret)
     assert done[-1][0] == done[-1][1] == len(done)
+    if stored:
+        check_the_same(alone, tmp_path / "store")
 
 
 @pytest.mark.long
 def test_precision_works_on_a_cluster(here, tmp_path):
-    precision = jo.Precision(0.5, relative=True)
-    ways = {"alone": {}, "cluster": {"cluster": here}}
-    found = [study(tmp_path / name, stop=precision, n_runs=64, **way) for name, way in ways.items()]
+    found = [
+        study(tmp_path / str(cluster is None), stop=jo.Precision(0.5, relative=True), n_runs=64, cluster=cluster)
+        for cluster in (None, here)
+    ]
     np.testing.assert_array_equal(found[0].regret[:, :8], found[1].regret[:, :8])
 
 
@@ -91,10 +92,6 @@ def test_error_on_a_worker_is_raised(here, tmp_path, monkeypatch):
         study(tmp_path / "store", cluster=here)
 
 
-def test_cluster_needs_no_checkpoint(here, alone):
-    np.testing.assert_array_equal(study(None, cluster=here).regret, jo.load_result(alone).regret)
-
-
 @pytest.mark.parametrize(
     ("cluster", "error"), [(0, ValueError), (1.5, TypeError), ("nonsense", OSError), ("tcp://127.0.0.1:9", OSError)]
 )
@@ -104,77 +101,48 @@ def test_bad_cluster_arguments_raise(cluster, error, tmp_path, monkeypatch):
         study(tmp_path / "store", cluster=cluster)
 
 
-@pytest.mark.long
-def test_local_processes_write_the_same_store(alone, tmp_path):
-    study(tmp_path / "store", cluster=2)
-    check_the_same(alone, tmp_path / "store")
-
-
-class Killing:
-    """Kills the processes `of()`, every so often or each time that `is_due(kills so far)`, during something else."""
-
-    def __init__(self, of, times, is_due):
-        self.of, self.times, self.is_due, self.done, self.n_processes = of, times, is_due, 0, 0
-        self.thread = threading.Thread(target=self.run)
-
-    def __enter__(self):
-        self.thread.start()
-        return self
-
-    def __exit__(self, *error):
-        self.times = 0
-        self.thread.join()
-
-    def run(self):
-        while self.done < self.times:
-            time.sleep(0.05)
-            if not self.is_due(self.done):
-                continue
-            for process in self.of():
-                with contextlib.suppress(ProcessLookupError):  # it has just died
-                    os.kill(process, signal.SIGKILL)
-                    self.n_processes += 1
-            self.done += 1
-
-
 def records(folder):
     """Times at which the files of finished blocks were written, by path."""
     return {path: path.stat().st_mtime_ns for path in stores.finished(folder)}
 
 
 def long_study(folder, **options):
+    """Of twenty blocks."""
     return study(folder, n_runs=40, n_rounds=200_000, record_at=1, **options)
 
 
+@pytest.fixture(scope="module")
+def long_alone(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("long") / "store"
+    long_study(folder)
+    return folder
+
+
 @pytest.mark.long
-def test_finished_blocks_survive_killed_workers(tmp_path):
+def test_finished_blocks_survive_killed_workers(long_alone, tmp_path):
     """Both workers killed after 4, 8 and 12 blocks: new ones run the other blocks, and no finished block."""
-    long_study(tmp_path / "alone")
-    store = tmp_path / "store"
-    earlier = {}
+    store, earlier, killed = tmp_path / "store", {}, []
 
-    def is_due(n_kills):
-        if len(records(store)) < 4 * (n_kills + 1):
-            return False
-        earlier.update({path: times for path, times in records(store).items() if path not in earlier})
-        return True
-
-    def pids():
-        nannies = client.cluster.workers.values()
-        return [nanny.process.pid for nanny in nannies if nanny.process is not None and nanny.process.pid]
+    def kill(*_):
+        finished = records(store)
+        if len(finished) in (4, 8, 12):
+            earlier.update({path: times for path, times in finished.items() if path not in earlier})
+            nannies = [nanny for nanny in client.cluster.workers.values() if nanny.process is not None]
+            for pid in [nanny.process.pid for nanny in nannies if nanny.process.pid]:
+                os.kill(pid, signal.SIGKILL)
+                killed.append(len(finished))
 
     options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 10}),
         distributed.Client(**options, set_as_default=False) as client,
-        Killing(pids, 3, is_due) as killing,
     ):
         client.wait_for_workers(2)
-        long_study(store, cluster=client)
+        long_study(store, cluster=client, progress=kill)
     again = [path for path, times in records(store).items() if earlier.get(path, times) != times]
-    print(f"{killing.n_processes} workers killed: {len(again)} of {len(earlier)} finished blocks computed again")
-    assert (killing.done, len(earlier) >= 12, again) == (3, True, [])
-    check_the_same(tmp_path / "alone", store)
+    print(f"{len(killed)} workers killed: {len(again)} of {len(earlier)} finished blocks computed again")
+    assert (set(killed), len(earlier), again) == ({4, 8, 12}, 12, [])
+    check_the_same(long_alone, store)
 
 
 @pytest.mark.long
@@ -193,31 +161,35 @@ def test_study_without_workers_does_not_wait_forever(tmp_path, monkeypatch):
         ):
             long_study(tmp_path / "store", cluster=client, progress=stop)
     print(f"retired: {error.value}")
-    long_study(tmp_path / "store", cluster=1)
-    assert np.isfinite(jo.load_result(tmp_path / "store").regret).all()
 
 
 @pytest.mark.long
-def test_study_resumes_after_a_killed_scheduler(alone, tmp_path):
-    """Scheduler and worker are separate processes: a study runs there; after the scheduler is killed, the call ends
-    with an error that says so, and the same call, elsewhere, goes on."""
-    long_study(tmp_path / "alone")
-    start = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0", "--no-dashboard",
-             "--scheduler-file", str(tmp_path / "scheduler.json")]  # fmt: skip
-    with subprocess.Popen(start, stderr=subprocess.DEVNULL) as scheduler:
-        while not (tmp_path / "scheduler.json").exists():
+def test_study_resumes_after_a_killed_scheduler(alone, long_alone, tmp_path):
+    """The call ends with an error that names the scheduler, and the same call, elsewhere, goes on."""
+    store, file = tmp_path / "store", tmp_path / "scheduler.json"
+
+    def start(name, *options):
+        command = [
+            sys.executable,
+            "-m",
+            f"distributed.cli.dask_{name}",
+            "--no-dashboard",
+            "--scheduler-file",
+            str(file),
+        ]
+        return subprocess.Popen([*command, *options], stderr=subprocess.DEVNULL)
+
+    with start("scheduler", "--port", "0") as scheduler:
+        while not file.exists():
             time.sleep(0.1)
-        work = [sys.executable, "-m", "distributed.cli.dask_worker", "--nthreads", "1", "--no-dashboard",
-                "--scheduler-file", str(tmp_path / "scheduler.json"), "--death-timeout", "120"]  # fmt: skip
-        with subprocess.Popen(work, stderr=subprocess.DEVNULL) as worker:
-            with distributed.Client(scheduler_file=str(tmp_path / "scheduler.json"), set_as_default=False) as client:
+        with start("worker", "--nthreads", "1", "--death-timeout", "120") as worker:
+            with distributed.Client(scheduler_file=str(file), set_as_default=False) as client:
                 client.wait_for_workers(1, timeout=120)
                 study(tmp_path / "short", cluster=client.scheduler.address)
                 check_the_same(alone, tmp_path / "short")
-                killing = Killing(lambda: [scheduler.pid], 1, lambda _: records(tmp_path / "store"))
-                with killing, pytest.raises(ConnectionError, match="scheduler"):
-                    long_study(tmp_path / "store", cluster=client)
+                with pytest.raises(ConnectionError, match="scheduler"):
+                    long_study(store, cluster=client, progress=lambda *_: scheduler.kill())
             worker.kill()
-    print(f"scheduler killed after {len(records(tmp_path / 'store'))} of 20 blocks")
-    long_study(tmp_path / "store", cluster=1)
-    check_the_same(tmp_path / "alone", tmp_path / "store")
+    print(f"scheduler killed after {len(records(store))} of 20 blocks")
+    long_study(store, cluster=1)
+    check_the_same(long_alone, store)

@@ -229,7 +229,6 @@ def test_damaged_description_is_written_again(folder, name):
 
 
 def test_missing_comparator_blocks_are_counted(tmp_path):
-    """Their runs have no regret."""
     with opened(with_blocks(tmp_path)) as store:
         for block in range(3):
             store.write_block(B, block, made(block, B))
@@ -242,24 +241,7 @@ def test_missing_comparator_blocks_are_counted(tmp_path):
     assert np.isnan(result.regret).any(axis=(0, 2)).tolist() == [False, False, True, True, False]
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"key": "(0, 4)"}, r"another study: key \(was \(0, 3\), is \(0, 4\)\)$"),
-        ({"the global SCALE of law": "b" * 16}, r"another study: the global SCALE of law \(new\)$"),
-        ({str(i): "b" * 16 for i in range(7)}, r"0 \(new\); .* \.\.\.$"),
-    ],
-)
-def test_error_names_the_different_input(folder, changes, message):
-    before = stores.tree(folder)
-    with pytest.raises(ValueError, match=message) as error, opened(folder, **changes):
-        pass
-    assert str(error.value).startswith(f"checkpoint {folder}")
-    assert stores.tree(folder) == before
-
-
 def test_stale_blocks_are_set_aside_without_the_description(folder):
-    """Each block knows its study."""
     (folder / "study.json").unlink()
     with opened(folder, key="(0, 4)") as store, pytest.warns(DamagedStoreWarning, match="belongs to another"):
         assert store.read_block(A, 0) is None
@@ -271,11 +253,3 @@ def test_store_of_another_format_is_rejected(folder):
     for use in (load_result, lambda folder: opened(folder).__enter__()):
         with pytest.raises(ValueError, match=r"study\.json: was not written by this version"):
             use(folder)
-
-
-def test_saved_result_is_no_checkpoint(tmp_path):
-    path = made_up().save(tmp_path / "result.npz")
-    before = stores.tree(tmp_path)
-    with pytest.raises(OSError, match=r"result\.npz"):
-        opened(path).__enter__()
-    assert stores.tree(tmp_path) == before
