@@ -153,7 +153,7 @@ def test_calls_of_a_block_follow_the_pace():
 
 
 def test_state_round_trips_through_the_store(tmp_path):
-    """Keys, small and large floats, integers and booleans, NaN with its bits: on two devices."""
+    """Keys, small floats, integers and booleans, NaN with its bits: on two devices."""
     mesh = default_mesh(jax.devices()[:2])
     on = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("blocks"))
     odd = np.array([0x7FC00123, 0x80000001], np.uint32).view(np.float32)
@@ -174,10 +174,7 @@ def test_state_round_trips_through_the_store(tmp_path):
         assert (leaf.dtype, leaf.sharding) == (leaves[name].dtype, leaves[name].sharding)
         bits = [jax.random.key_data(each) if name == "key" else each for each in (leaf, leaves[name])]
         assert np.asarray(bits[0]).tobytes() == np.asarray(bits[1]).tobytes()
-    for before, after in zip(read, found.read, strict=True):
-        assert list(before) == list(after)
-        for one, other in zip(before.values(), after.values(), strict=True):
-            np.testing.assert_array_equal(one, other, strict=True)
+    jax.tree.map(np.testing.assert_array_equal, read, list(found.read))
 
 
 def test_interrupted_study_resumes(whole, tmp_path, one_core):
@@ -226,15 +223,12 @@ def test_progress_is_reported_from_the_host(whole, one_core):
     assert told == [f"{of}, block {n} of 10" for of in ("best in hindsight", "learner") for n in range(1, 11)]
 
 
-def test_progress_is_written_to_standard_error_without_control_characters(capsys, monkeypatch):
-    study(n_runs=2, progress=True)
-    written = capsys.readouterr()
-    assert (written.out, "8/8" in written.err) == ("", True)
+@pytest.mark.parametrize("terminal", [True, False])
+def test_progress_is_written_to_standard_error_without_control_characters(terminal, capsys, monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
-    for terminal in (True, False):
-        monkeypatch.setattr("sys.stderr.isatty", lambda terminal=terminal: terminal)
-        with Reporter(True, total=1) as reporter:
-            reporter.advance("[/b]\x1b[2J\x07")
-        written = capsys.readouterr().err
-        assert "[/b]�[2J�" in written
-        assert not any(part in written for part in ("\x1b[2J", "\x07"))
+    monkeypatch.setattr("sys.stderr.isatty", lambda: terminal)
+    with Reporter(True, total=1) as reporter:
+        reporter.advance("[/b]\x1b[2J\x07")
+    written = capsys.readouterr()
+    assert (written.out, "[/b]�[2J�" in written.err) == ("", True)
+    assert not any(part in written.err for part in ("\x1b[2J", "\x07"))

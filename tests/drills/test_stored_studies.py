@@ -8,7 +8,6 @@ import jax
 import numpy as np
 import pytest
 from command_calls import ARMS, call, write
-from fresh_python import run_python
 from small_study import assert_same_bits, study
 from stopping import SWEEP, Stop, stop_after
 
@@ -84,27 +83,6 @@ def test_loaded_result_keeps_the_interval_of_its_precision(tmp_path):
         study(n_runs=1000, stop=wanted, checkpoint=tmp_path / "new", progress=stop_after(1))
     meta = open_document((tmp_path / "new" / "study.json").read_bytes())["meta"]
     assert not meta["precision"]["reached"], "told from the start"
-
-
-@pytest.mark.long
-def test_files_need_no_optional_package(tmp_path):
-    code = """
-import sys
-import numpy as np, jaxonline as jo
-for name in ("zarr", "xarray", "distributed"):
-    assert name not in sys.modules
-    sys.modules[name] = None
-game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
-learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5)
-result = jo.simulate(game, learner, n_runs=2, n_rounds=6, checkpoint="kept")
-for path in ("kept", result.save("result.npz")):
-    assert (jo.load_result(path).cumulative_loss == result.cumulative_loss).all()
-try:
-    result.to_xarray()
-except ModuleNotFoundError as error:
-    print(error)
-"""
-    assert run_python(code, tmp_path).strip() == "xarray is not installed; pip install 'jaxonline[xarray]'"
 
 
 def test_study_with_more_runs_equals_one_study(reference, tmp_path, one_core):

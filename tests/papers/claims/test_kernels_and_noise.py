@@ -132,20 +132,6 @@ def test_u_of_theorem_2_is_no_function_of_the_ratio():
     assert ratios == pytest.approx([2 * p, 20 * p])
 
 
-def test_printed_surrogate_of_a_radial_kernel():
-    """E13: |x - a|^2 = 0.3884, and means of a Gaussian kernel under Gaussian noise in closed form."""
-    u, sigma, square = 0.3, 0.5, 4 * 0.3116**2
-
-    def mean(shrink):
-        v = u / (1 - shrink * u)
-        k = 1 + 2 * v * sigma**2
-        return ((1 - shrink * u) * k) ** -2 * math.exp(-v * square / k)
-
-    assert square == pytest.approx(0.3884, abs=5e-5)
-    assert mean(2 * sigma) == pytest.approx(1.2068, abs=5e-5)
-    assert mean(2 * sigma**2) == pytest.approx(math.exp(-u * square)) == pytest.approx(0.8900, abs=5e-5)
-
-
 @pytest.mark.parametrize("pattern", REACHED)
 def test_limits_are_reached(pattern):
     """So a limit that is smaller by a millionth is violated."""

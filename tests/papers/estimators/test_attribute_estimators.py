@@ -118,11 +118,6 @@ def test_an_estimate_from_given_copies_equals_numpy_polynomials():
     np.testing.assert_allclose(given(jnp.arange(6)), expected, rtol=1e-5)
 
 
-def test_zero_hypothesis_estimates_the_slope_at_zero(x64):
-    mean, _ = moments(limited(Logistic()).support(np.zeros(3), X, -1.0))
-    np.testing.assert_allclose(mean, 0.5 * X, atol=1e-14)
-
-
 D, RADIUS = 9, 1.0
 
 

@@ -82,15 +82,6 @@ def test_a_limit_truncates_the_series_and_the_distribution(x64):
         limit_counts(FiniteDistribution([0.0, 1.0]), 0)
 
 
-def test_a_limit_above_the_series_changes_only_the_distribution():
-    loss, law = Squared(), Geometric(2.0)
-    whole, limited = (SeriesEstimator.for_loss(loss, law, 1.0, max_copies=k) for k in (None, 5))
-    assert limit_bias(loss, limited, 0.4) == 0.0
-    assert math.isinf(limited.reach)
-    assert np.array_equal(whole.coefficients, limited.coefficients)
-    assert limited.law.mean() < whole.law.mean()
-
-
 def test_bound_of_a_run_is_small_for_moderate_limits():
     """200 copies a round suffice for a bias of 1e-4 of the regret bound sqrt(T) in 10,000 rounds."""
     loss, law = Logistic(), limit_counts(Geometric(2.0), 12)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.papers.studies import attributes_mnist as digits
-from benchmarks.papers.studies.attributes import PAIRS, ROWS, FewAttributes, parse_pairs
+from benchmarks.papers.studies.attributes import ROWS, FewAttributes
 from jaxonline.study import Context
 
 
@@ -20,13 +20,6 @@ def blobs(n=400, seed=0):
     X = np.clip(means[y] + 40 * rng.normal(size=(n, 784)), 0, 255)
     X[:, -100:] = 0
     return X.astype(np.uint8), y.astype(np.uint8)
-
-
-def test_pairs_are_parsed_and_sorted():
-    assert parse_pairs("5-3, 0-1,3-5") == [(3, 5), (0, 1)]
-    assert FewAttributes().chosen_pairs == PAIRS
-    assert FewAttributes(quick=True).n_splits == 2
-    assert len(FewAttributes(quick=True).chosen_pairs) == 5
 
 
 def test_splits_depend_only_on_the_training_part():

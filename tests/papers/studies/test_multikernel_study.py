@@ -9,7 +9,7 @@ import pytest
 from tiers import some
 
 from benchmarks.papers.engines.kernels import expert_forecasts, forecast
-from benchmarks.papers.studies.multikernel import MultiKernelTable, parse_seeds, printed, run_set, scaled
+from benchmarks.papers.studies.multikernel import MultiKernelTable, run_set, scaled
 from jaxonline.estimators.fourier import Dictionary
 from jaxonline.study import Context
 
@@ -75,10 +75,6 @@ def test_scaled_maps_rows_and_targets_to_the_unit_interval():
     assert (X.tolist(), y.tolist()) == ([[0.0, 0.0]], [0.0]), "one round, equal targets, no length"
 
 
-def test_the_printed_column_belongs_to_either_spelling_of_a_set():
-    assert [printed(name)["VAW2"] for name in ("Bias", "Naval")] == [4.09, 0.29]
-
-
 @pytest.mark.long
 def test_the_x64_configuration_does_not_change():
     forecasts = run_set("a", np.ones((3, 1)), np.ones(3), np.zeros((1, 1, 1, 1)))
@@ -87,9 +83,3 @@ def test_the_x64_configuration_does_not_change():
     with pytest.raises(ValueError, match="enable_x64"):
         expert_forecasts(Dictionary(np.zeros((1, 1, 1))), np.ones((3, 1)), np.ones(3))
     assert forecast(np.ones((3, 1)), np.ones(3), dtype="float32")[0].vaw.dtype == np.float32
-
-
-def test_seeds_are_parsed_from_numbers_lists_and_ranges():
-    texts = ("3", "0,4", "2-4", "7,")
-    assert [parse_seeds(text) for text in texts] == [[0, 1, 2], [0, 4], [2, 3, 4], [7]]
-    assert MultiKernelTable(seeds=["0", "2-3"]).seeds == MultiKernelTable(seeds=[0, 2, 3]).seeds == (0, 2, 3)

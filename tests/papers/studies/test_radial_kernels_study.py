@@ -1,6 +1,5 @@
 """The study of truncated radial kernels under Gaussian noise."""
 
-import json
 import math
 
 import jax
@@ -13,7 +12,6 @@ from benchmarks.papers.studies.radial_kernels import (
     ALGORITHM_2,
     FULL,
     KERNELS,
-    MEAN,
     NAIVE,
     PRESCRIBED,
     WORKED_CASE,
@@ -76,16 +74,6 @@ def test_bounds_are_those_of_the_theorems(problems, name):
     if name == WORKED_CASE:
         assert facts["R_printed"] == pytest.approx(math.exp(SIGMA * C))
         assert (facts["c_limit_printed"], facts["c_limit"]) == (2.5, 5.0)
-
-
-@pytest.mark.long
-def test_a_small_study_counts_queries_and_has_bounds_for_algorithm_2():
-    found = json.loads(SMALL.run(CONTEXT).json())
-    learners = [FULL, ALGORITHM_2, MEAN, NAIVE, PRESCRIBED]
-    assert [(row["kernel"], row["learner"]) for row in found["table"]] == [(k, n) for k in KERNELS for n in learners]
-    for row in found["table"]:
-        assert row["queries_per_round"] == {ALGORITHM_2: 2, PRESCRIBED: 2, MEAN: 2}.get(row["learner"], 1)
-        assert (row["bound"] is not None) == (row["learner"] in (ALGORITHM_2, PRESCRIBED))
 
 
 @pytest.mark.long
