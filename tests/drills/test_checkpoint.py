@@ -78,7 +78,6 @@ def resumed(kept, path, at, **options):
 
 @pytest.mark.long
 def test_unfinished_block_resumes(kept, reference, tmp_path):
-    """A single segment, whose rounds are played in pieces: between recorded rounds nothing is lost either."""
     result = resumed(kept, tmp_path, (3, 2, 1), record_at=1)
     assert_same_bits(result, reference, record_at=[3])
 
@@ -117,8 +116,6 @@ def test_damaged_state_warns_and_restarts(kept, reference, tmp_path):
 
 
 def test_kill_after_a_block_leaves_a_state_that_is_removed(kept, reference, tmp_path, monkeypatch):
-    """Nothing is left over."""
-
     def die(*arguments):
         raise Killed
 

@@ -21,7 +21,6 @@ SIZES = {"n_runs": 20, "n_rounds": 40, "block_size": 4}
 
 
 def study(folder, **options):
-    """A learner against the best in hindsight of each run, in five blocks."""
     game = jo.Game(jo.environments.LinearModel(np.array([0.6, -0.8])), jo.NoisyCopies(jo.noise.gaussian(0.1)))
     learner = jo.GradientLearner(jo.estimators.TwoCopies(), step_size=jo.InverseSqrt(0.3), radius=1.0)
     sizes = SIZES | options
@@ -35,7 +34,6 @@ def check_the_same(one, other):
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory):
-    """The store of one process."""
     folder = tmp_path_factory.mktemp("alone") / "store"
     study(folder)
     return folder
@@ -43,7 +41,6 @@ def alone(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def here():
-    """A scheduler and two workers that are threads of this process."""
     options = {"processes": False, "n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
     with distributed.Client(**options, set_as_default=False) as client:
         yield client
@@ -63,15 +60,6 @@ def test_cluster_gives_the_same_numbers_and_the_same_store(stored, here, alone, 
     assert done[-1][0] == done[-1][1] == len(done)
     if stored:
         check_the_same(alone, tmp_path / "store")
-
-
-@pytest.mark.long
-def test_precision_works_on_a_cluster(here, tmp_path):
-    found = [
-        study(tmp_path / str(cluster is None), stop=jo.Precision(0.5, relative=True), n_runs=64, cluster=cluster)
-        for cluster in (None, here)
-    ]
-    np.testing.assert_array_equal(found[0].regret[:, :8], found[1].regret[:, :8])
 
 
 @pytest.mark.long
@@ -107,7 +95,6 @@ def records(folder):
 
 
 def long_study(folder, **options):
-    """Of twenty blocks."""
     return study(folder, n_runs=40, n_rounds=200_000, record_at=1, **options)
 
 

@@ -19,7 +19,6 @@ from jaxonline.store import checkpoints
 
 
 def test_study_resumes_after_a_full_disk(tmp_path, monkeypatch):
-    """Here: a writer that finds no room after 9 files. What is finished stays readable."""
     reference, write, left = study(SWEEP, n_runs=7), checkpoints.write_atomically, [9]
 
     def full(path, content):
@@ -54,7 +53,6 @@ jo.simulate(game, learner, n_runs=512, n_rounds=50, block_size=16, comparator=jo
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A disk of 200 kB, where there may be one."""
     done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", str(tmp_path)], capture_output=True)
     if done.returncode:
         pytest.skip("only the superuser makes disks; the test with a writer without room is for all")
@@ -64,7 +62,6 @@ def small_disk(tmp_path):
 
 @pytest.mark.long
 def test_study_on_a_small_disk(small_disk):
-    """Killed by it, readable, and continued when it is larger."""
     folder, environment = small_disk / "kept", os.environ | {"PYTHONPATH": str(ROOT)}
 
     def run(folder):

@@ -82,7 +82,6 @@ def begin(command, **options):
 
 
 def start(folder, study):
-    """A process that plays a study, with a store and a file of its numbers in the folder."""
     command = ["-W", "error", "-c", DRILL, str(folder / "kept"), str(folder / "numbers.npz"), study]
     return begin(command, stderr=subprocess.DEVNULL)
 
@@ -100,7 +99,6 @@ def end(process, seconds=300.0, kind=signal.SIGKILL):
 
 
 def check_readable(folder, blocks):
-    """`load_result` has the finished blocks, and NaN elsewhere."""
     recorded = np.zeros((4, 96), bool)
     for path in blocks:
         job, block = path.parent.name, int(path.stem)
@@ -117,7 +115,6 @@ def check_readable(folder, blocks):
 
 @pytest.fixture
 def folders(tmp_path):
-    """A folder for interrupted studies, and one for a whole study."""
     for name in ("cut", "whole"):
         (tmp_path / name).mkdir()
     return tmp_path / "cut", tmp_path / "whole"
@@ -132,7 +129,6 @@ def check_the_same(one, other):
 
 @pytest.mark.parametrize(("kind", "times"), [(signal.SIGKILL, 30), (signal.SIGINT, 20)], ids=["SIGKILL", "SIGINT"])
 def test_study_of_48_blocks_survives_signals_at_random_moments(folders, kind, times):
-    """No finished block is computed twice, and after each signal `load_result` reads what is finished."""
     (cut, whole), moments, began = folders, random.Random(3), time.monotonic()
     assert end(start(whole, "many blocks")) == 0
     longest = 0.7 * (time.monotonic() - began)
@@ -173,7 +169,6 @@ def test_block_survives_ten_kills(folders):
 
 
 def test_killed_command_resumes(tmp_path):
-    """Ended by a signal in the middle, the same command ends with the numbers of an uninterrupted one."""
     file = write(tmp_path / "arms.toml", ARMS | {"runs": 600, "rounds": 20_000, "record_at": 8, "block_size": 20})
 
     def run(out):

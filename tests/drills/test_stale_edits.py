@@ -137,7 +137,6 @@ EDITS = dict(part.split("\n", 1) for part in (Path(__file__).parent / "stale_edi
 
 
 def about(study):
-    """Descriptions of the study, or the type of the error that rejects it."""
     try:
         return describe_inputs({"law": study.law})
     except ArgumentTypeError:
@@ -161,7 +160,6 @@ def restored():
 
 
 def test_every_edit_is_seen(load, restored, tmp_path, monkeypatch):
-    """An edit that changes a value changes the description of the study, or the study is rejected."""
     seen, rejected, stale = [], [], []
     for name, text in EDITS.items():
         values, descriptions = [], []

@@ -69,7 +69,6 @@ def test_load_raises_without_finished_runs(tmp_path):
 
 
 def test_loaded_result_keeps_the_interval_of_its_precision(tmp_path):
-    """The interval of a study that was played until it was precise holds for all numbers of runs."""
     wanted = jo.Precision(0.5, relative=True, quantity="cumulative_loss", rarest_event=0.75)
     found = study(n_runs=1000, stop=wanted, checkpoint=tmp_path)
     with warnings.catch_warnings(action="error"):
@@ -86,8 +85,6 @@ def test_loaded_result_keeps_the_interval_of_its_precision(tmp_path):
 
 
 def test_study_with_more_runs_equals_one_study(reference, tmp_path, one_core):
-    """The block in which a run was not seen is not played again."""
-
     def played(n_runs):
         seen = []
         options = {"checkpoint": tmp_path, "progress": lambda done, total, what: seen.append(what)}

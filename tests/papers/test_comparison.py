@@ -34,7 +34,6 @@ def learners_of(**etas):
 
 @pytest.fixture(scope="module")
 def plain():
-    """Fixed steps, as `simulate` plays them."""
     return jo.simulate(GAME, learners_of(two=0.3, naive=0.3), key=5, mesh=ONE, comparator=jo.L2Ball(2.0), **SIZES)
 
 
@@ -62,7 +61,6 @@ def test_the_comparator_may_be_a_function_of_the_rounds(plain):
 
 
 def test_pilot_runs_choose_the_least_mean_loss_of_each_learner():
-    """Pilot runs have another seed and a quarter of the rounds."""
     tune = BestOf({"small": 0.003, "good": 0.3, "large": 30.0})
     outcome = Comparison(GAME, MAKERS, tune=tune).run(CONTEXT, **SIZES)
     losses = []

@@ -31,7 +31,6 @@ def same_bits(first: jo.Result, second: jo.Result) -> None:
 
 @pytest.fixture
 def calls(monkeypatch):
-    """The rounds before each call of `advance`."""
     seen, programs_of = [], jobs._programs
 
     def watched(*arguments):
@@ -78,7 +77,6 @@ def test_default_width_does_not_depend_on_the_number_of_cores(monkeypatch):
 
 
 def test_a_store_with_other_blocks_names_the_block_size_to_continue_with(tmp_path, calls):
-    """Earlier versions had blocks of 512 runs on a CPU."""
     checkpoint = jo.Checkpoint(tmp_path, version="1")
     options = {"n_runs": 520, "checkpoint": checkpoint, **OPTIONS}
     earlier = jo.simulate(arms(2), jo.learners.UCB1(), block_size=512, **options)

@@ -139,7 +139,6 @@ def test_study_matches_golden_numbers(name, tmp_path):
 @pytest.mark.filterwarnings("ignore:the loss of the game is:UserWarning", "ignore:.*out of storage:RuntimeWarning")
 @pytest.mark.parametrize("name", [name for name in LEARNERS if f"registry/{name}" in GOLDEN["studies"]])
 def test_learner_matches_golden_numbers(name):
-    """Each learner family through each feedback."""
     entry = LEARNERS[name]()
     with entry.promotion():
         X, y = rows()

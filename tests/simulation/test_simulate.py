@@ -32,7 +32,6 @@ def test_result_has_the_requested_sizes(reference):
 
 
 def test_simulate_equals_play_for_each_run(reference):
-    """Losses against `play`, and the comparator against least squares on its history."""
     for run in (0, RUNS - 1):
         _, history = jo.play(small_game(), learner(), jax.random.fold_in(jax.random.key(3), run), ROUNDS)
         sums = np.cumsum(np.asarray(history.loss, float))[reference.rounds - 1]
@@ -105,7 +104,6 @@ def test_float64_is_used_if_enabled(x64):
 
 @pytest.mark.long
 def test_deterministic_data_stream_shares_its_comparator():
-    """One pass over the data serves all runs, those that are replayed alone included."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(10, 3)), rng.normal(size=10)
     game = jo.Game(jo.environments.DataStream(X, y), jo.NoisyCopies(jo.noise.gaussian(0.2)))
@@ -158,8 +156,6 @@ def test_learners_of_a_study_are_independent(reference):
 
 @jo.struct
 class LastOutcome(jo.Learner):
-    """Moves as the outcome of the round before: its state is a plain number at first."""
-
     def init(self, key, specs):
         return 0.0
 
@@ -178,7 +174,6 @@ def test_initial_state_may_be_a_python_number():
 
 @pytest.mark.long
 def test_sweep_of_twenty_step_sizes_compiles_once():
-    """As a sweep, and as twenty studies; numbers may be of any kind."""
     options = {"n_runs": 3, "block_size": 3, "comparator": None, "n_rounds": 8, "record_at": 2}
     before = n_compiled("advance")
     study(jo.sweep([learner(eta) for eta in ETAS]), **options)

@@ -103,12 +103,6 @@ def test_plan_rungs(sizes, rungs):
     assert tuning.plan_rungs(*sizes) == rungs
 
 
-def test_argmin_finite_returns_the_first_of_equal_means():
-    assert tuning.argmin_finite([2.0, np.nan, 1.0, 1.0, -np.inf]) == 2
-    with pytest.raises(ValueError, match=r"grid: .*got none in 2"):
-        tuning.argmin_finite([np.nan, np.inf])
-
-
 def test_tune_chooses_the_best_step_size(tuned):
     """Means are within 5 standard errors of the closed form: a false alarm in 1e-4, the test of a wrong step or of
     half the noise fails."""
@@ -261,7 +255,7 @@ BAD = [
     ({"grid": {"step": [0.1, np.nan]}}, ValueError, r"grid\['step'\]: .*got nan"),
     ({"grid": {"step": [0.1, 0.1]}}, ValueError, r"grid\['step'\]: .*got 0.1 twice"),
     ({"grid": {"step": [0.1, -0.2]}}, ValueError, ".*got -0.2"),
-    ({"grid": {"step": [1e20, 2e20]}}, ValueError, "grid: .*got none in 2"),
+    ({"grid": {"step": [1e20, 2e20]}}, ValueError, "grid: .*got none in 2"),  # all fail
     ({"grid": {"stop": [0.1]}}, TypeError, "grid: must .*got stop.; missing"),
     ({"grid": {"runs": [0.1]}}, ValueError, "grid: .*got 'runs'"),
     ({"learner": make(0.1), "grid": {"raduis": [1.0]}}, ValueError,

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import jaxonline as jo
-from jaxonline import environments, estimators, feedback, learners, losses
-from jaxonline.kernels import Gaussian
+from jaxonline import environments, estimators, feedback, losses
 from jaxonline.parameters.errors import SettingsWarning
 from jaxonline.simulation.blocks import default_mesh
 
@@ -26,8 +25,6 @@ def learner(estimator, step=0.1, radius=None):
 
 
 class Asks(jo.Learner):
-    """A learner of the user's own."""
-
     def init(self, key, specs):
         return jnp.zeros(specs.instance.shape)
 
@@ -91,23 +88,6 @@ def test_labels_that_underflow_float32_warn():
         environments.DataStream(X, [1e-50, 1.0, 0.0])
         with jax.enable_x64(True):
             environments.DataStream(X, 1e-38 * Y)
-
-
-def test_sweep_error_names_the_field_of_different_size():
-    law = [estimators.Geometric(p) for p in (2.0, 3.0)]
-
-    def lengths(**options):
-        return [estimators.GradientLength.for_loss(losses.Exponential(), each, 0.5, **options) for each in law]
-
-    feature_map = estimators.GaussianFeatureMap(Gaussian(2.0), law[0])
-    storage = learners.Storage(1, 2, 2, 2, 2)
-
-    def sweep(lengths):
-        return jo.sweep([learners.NoisyKernel(feature_map, each, 0.1, 1.0, storage) for each in lengths])
-
-    with pytest.raises(ValueError, match=r"item 1 with gradient_length.series.coefficients of shape .*n_terms="):
-        sweep(lengths())
-    assert len(sweep(lengths(n_terms=24)).learners) == 2
 
 
 @pytest.mark.parametrize(

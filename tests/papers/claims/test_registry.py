@@ -12,10 +12,9 @@ from rich.console import Console
 
 from benchmarks.papers.claims import multikernel, registry
 from benchmarks.papers.claims.notes import NOTES, PAPERS, find_note
-from benchmarks.papers.claims.registry import Claim, all_claims, exit_code, run_claims, select
+from benchmarks.papers.claims.registry import Claim, all_claims, exit_code, run_claims
 from benchmarks.papers.claims.report import verify_command
 from jaxonline import verify
-from jaxonline.estimators.counts import Geometric
 from jaxonline.estimators.feature_maps import DotProductFeatureMap
 from jaxonline.estimators.gradients import MeanOfCopies, PairsOfCopies
 from jaxonline.learners import EWA
@@ -26,7 +25,6 @@ ONE = default_mesh(jax.devices()[:1])
 
 @pytest.fixture(scope="module")
 def known():
-    """The rows of the claims whose numbers are known from independent programs."""
     return [row for number in (6, 18, 19) for row in run_claims(f"(E{number})", sampled=False, mesh=ONE)]
 
 
@@ -89,14 +87,6 @@ def test_claims_have_the_expected_verdicts_and_the_numbers_of_the_notes(known):
     assert float(best) < right.unit
 
 
-def test_select_matches_patterns():
-    assert {c.note for c in select("E1")} == {1} == {c.note for c in select("e1")}
-    assert {c.form for c in select("improved")} == {"improved"}
-    assert len(select(sampled=False)) + len(select(sampled=True)) == len(all_claims()) > 200
-    with pytest.raises(ValueError, match=r"pattern: .*got 'E99'"):
-        select("E99")
-
-
 def fails(form, options):
     return verify.bound(1.0, 0.5)
 
@@ -106,7 +96,6 @@ def undecided(form, options):
 
 
 def test_an_unexpected_verdict_has_the_exit_code_1_and_files_are_strict_json(monkeypatch, tmp_path):
-    """Numbers that are not finite become null."""
     claims = [
         Claim("one is below a half", "B", "printed", "respected", fails),
         Claim("unknown", "nobody", "improved", "within tolerance", undecided),
@@ -140,12 +129,6 @@ def _sampled_mean(patch):
     patch.setattr(PairsOfCopies, "__call__", lambda self, *args: right(MeanOfCopies(self.n_copies), *args))
 
 
-def _law_of_n(patch):
-    """The sampled p is half a per cent too large."""
-    right = Geometric.sample
-    patch.setattr(Geometric, "sample", lambda self, key: right(Geometric(self.p * 1.005), key))
-
-
 def _second_moment(patch):
     right = DotProductFeatureMap.second_moment
     patch.setattr(DotProductFeatureMap, "second_moment", lambda *args: 1.5 * right(*args))
@@ -164,7 +147,6 @@ def _computation(patch):
 
 MUTANTS = [
     (_sampled_mean, "gradient from all pairs of five noisy copies"),
-    (_law_of_n, "number of copies 1/(p-1)"),
     (_second_moment, "p/(p-1) Q(p E|x~|^2)"),
     (_computation, "rates of BOA"),
 ]

@@ -25,7 +25,6 @@ def rows(seed=0, n=T, d=D):
 
 
 def choices(key, law):
-    """What the estimator chooses in round t at w, with the keys of `play_streams`."""
     choose = jax.jit(AttributeGradient(K, law).choose)
 
     def at(t, w):
@@ -66,7 +65,6 @@ def test_play_streams_matches_pseudocode(case, x64):
 
 @pytest.mark.parametrize(("law", "k", "d"), some([("aer", 2, 6), ("aerr", 2, 6), ("aerr", 4, 4)], ("aer", 2, 6)))
 def test_edge_cases_constant_features_one_class_all_attributes(law, k, d, x64):
-    """A constant coordinate, one that is 0, a single class, and coordinates beyond `dimension`."""
     X = np.random.default_rng(7).uniform(-1, 1, size=(T, D))
     X[:, 1], X[:, 2], X[:, d:] = 1.0, 0.0, 1e300
     keys, rates = jax.random.split(jax.random.key(0), 2), [5.0, 9.0] if law == "aer" else [0.01, 0.02]

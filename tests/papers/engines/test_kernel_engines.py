@@ -38,7 +38,6 @@ RULES = {
 
 @pytest.mark.parametrize("name", some(RULES, "ewa, late start"))
 def test_play_sequence_matches_the_learner_in_the_game(x64, name):
-    """The offline forecaster, in blocks or not, is the algorithm of the game."""
     X, y = game_of_experts()
     game, learner = jo.Game(jo.environments.DataStream(X, y), jo.FullInformation()), as_learner(RULES[name])
     state, history = jo.play(game, learner, jax.random.key(0), T)
@@ -137,18 +136,12 @@ def test_omkl_gf_equals_its_numpy_loop(x64):
 @pytest.mark.long
 @pytest.mark.parametrize("sampler", some(["correct", "published"], "correct"))
 def test_graphs_follow_their_distribution(x64, sampler):
-    """Edge (k, j) exists with probability 1 - (1 - p_kj)^M; the published sampler shifts kernels by one.
-
-    20,000 first graphs, 10 frequencies, false alarm 1e-9 in all: |z| < 6.5. The mutant, one sampler
-    with the other's distribution, is detected by its first kernel (frequency 0 instead of 0.67).
-    """
+    """Edge (k, j) exists with probability 1 - (1 - p_kj)^M; the published sampler shifts kernels by one. 20,000 first
+    graphs, 10 frequencies, false alarm 1e-9 in all. The mutant is one sampler with the other's distribution."""
     dictionary = Dictionary(np.ones((5, 1, 1)))
     learner = OMKLGF(dictionary, sampler=sampler)
-    spec = jax.ShapeDtypeStruct((1,), np.float64)
-    n = 20_000
-    states = jax.jit(jax.vmap(lambda key: learner.init(key, Specs(spec, jax.ShapeDtypeStruct((), spec.dtype)))))(
-        jax.random.split(jax.random.key(0), n)
-    )
+    n, specs = 20_000, Specs.of_vectors(1, np.float64)
+    states = jax.jit(jax.vmap(lambda key: learner.init(key, specs)))(jax.random.split(jax.random.key(0), n))
     frequency = np.asarray(states.graph.edges, float).mean(axis=0)
     p = np.full(5, 0.2)
     shifted = np.array([0.0, 0.2, 0.2, 0.2, 0.4])

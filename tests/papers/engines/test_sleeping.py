@@ -23,7 +23,6 @@ K, T = 5, 200
 
 
 def table_of(n_rounds=T, n_arms=K, seed=0, probability=0.5):
-    """Losses in [0, 1], and masks with an arm in each round."""
     rng = np.random.default_rng(seed)
     losses, masks = rng.random((n_rounds, n_arms)).astype(np.float32), rng.random((n_rounds, n_arms)) < probability
     masks[np.arange(n_rounds), rng.integers(n_arms, size=n_rounds)] = True

@@ -47,7 +47,6 @@ def test_total_of_theorem_1_is_geometric_or_negative_binomial(p, repetitions):
 
 
 def test_distribution_equals_an_enumeration():
-    """Two pairs and two levels at most, two fresh estimates at most: all outcomes, one by one."""
     levels, pairs, fresh = [0.2, 0.3, 0.5], [0.6, 0.4], [0.1, 0.7, 0.2]
     one = {(n1, n2): p1 * p2 for (n1, p1), (n2, p2) in itertools.product(enumerate(pairs), enumerate(levels))}
     expected = Counter()

@@ -85,18 +85,6 @@ def test_gradient_descent_with_all_pixels_equals_a_numpy_loop():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", digits.LEARNERS)
-def test_every_learner_is_better_than_the_predictor_0(name):
-    X, y = blobs(n=8000)
-    split = digits.split_pair(X, y, (3, 5), (0, 0), 3, "centred")
-    # where the printed Baseline's descent ends in a larger ball is a matter of luck
-    found = digits.learn(name, split, digits.QUICK._replace(baseline=(0.1, 0.25)), 4, (0, 0))
-    assert split.errors(found.w)[0] < 1.0
-    ends = (100, len(split.y))
-    np.testing.assert_allclose(found.prefixes(ends)[-1], found.w, atol=1e-4)
-
-
-@pytest.mark.long
 def test_one_pair_gives_the_order_of_the_paper(data_folder):
     """0 vs 1, one split: ridge, Lasso and AER in the order of the paper, and the keys of the JSON."""
     report = FewAttributes(pairs="0-1", splits=1, quick=True, data=(str(data_folder),)).run(Context())

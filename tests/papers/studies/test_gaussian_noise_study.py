@@ -107,11 +107,3 @@ def test_bounds_are_against_the_target_and_not_the_best_in_hindsight():
     W = np.sqrt(a @ (R**2 * np.exp(-((centres[:, None] - centres[None]) ** 2).sum(axis=2) / 0.82)) @ a)
     G = 4 * R**2 * (W * R + np.abs(problem.y).max()) ** 2
     assert (promised.radius, promised.G) == pytest.approx((W, G), rel=1e-6)
-
-
-@pytest.mark.parametrize(("name", "shape"), [("Airfoil", (1503, 5)), ("Concrete", (1030, 8))])
-def test_real_sets_are_standardised(name, shape, data_folder):
-    problem = GaussianNoise(data=data_folder).real_set(name, 0)
-    assert problem.X.shape == shape
-    assert (problem.X**2).sum(axis=1).mean() == pytest.approx(1.0, rel=1e-9)
-    assert np.array(problem.noises) / problem.X.std(axis=0)[0] == pytest.approx([0.25, 0.5])

@@ -3,14 +3,11 @@
 import json
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from tiers import some
 
-from benchmarks.papers.engines.kernels import expert_forecasts, forecast
-from benchmarks.papers.studies.multikernel import MultiKernelTable, run_set, scaled
-from jaxonline.estimators.fourier import Dictionary
+from benchmarks.papers.studies.multikernel import MultiKernelTable, scaled
 from jaxonline.study import Context
 
 # MSE x 1000, mean of seeds 0 to 4: AR(4), Airfoil, Concrete; computed independently, from the published notebooks
@@ -73,13 +70,3 @@ def test_scaled_maps_rows_and_targets_to_the_unit_interval():
     assert (X.tolist(), y.tolist()) == ([[0.6, 0.8], [0.0, -0.2]], [1.0, 0.0])
     X, y = scaled(np.zeros((1, 2)), np.array([5.0]))
     assert (X.tolist(), y.tolist()) == ([[0.0, 0.0]], [0.0]), "one round, equal targets, no length"
-
-
-@pytest.mark.long
-def test_the_x64_configuration_does_not_change():
-    forecasts = run_set("a", np.ones((3, 1)), np.ones(3), np.zeros((1, 1, 1, 1)))
-    assert forecasts.mse["EWA", "vaw"].dtype == np.float64
-    assert jnp.zeros(1).dtype == jnp.float32
-    with pytest.raises(ValueError, match="enable_x64"):
-        expert_forecasts(Dictionary(np.zeros((1, 1, 1))), np.ones((3, 1)), np.ones(3))
-    assert forecast(np.ones((3, 1)), np.ones(3), dtype="float32")[0].vaw.dtype == np.float32

@@ -22,7 +22,6 @@ STUDY = NoisyKernels(runs=24, rounds=800, kernels=[KERNEL], losses=["squared"], 
 
 @pytest.fixture(scope="module")
 def numbers():
-    """The JSON of one kernel, one loss, and two laws."""
     return json.loads(STUDY.run(Context(seed=3, mesh=default_mesh(jax.devices()[:1]))).json())
 
 
@@ -52,10 +51,8 @@ def test_the_bound_equals_the_formula_of_the_theorem(numbers):
 
 @pytest.mark.long
 def test_the_comparator_loss_and_the_queries_have_their_expected_values(numbers):
-    """Passes over 400 rows: the loss of the best in the ball is twice that of one pass; p/(p-1)^2 = 2 queries a round.
-
-    The number of queries of a run has a standard deviation below 3 per round: over 16 runs of 800 rounds the mean is
-    further than 0.15 from 2 less often than 1 time in a million."""
+    """Passes over 400 rows: the loss of the best in the ball is twice that of one pass; p/(p-1)^2 = 2 queries a round
+    with a standard deviation below 3: the mean of 16 x 800 rounds is further than 0.15 from 2 once in a million."""
     cell = numbers["losses"][KERNEL]["squared"]
     assert cell["expected_queries_per_round"] == pytest.approx(2.0, rel=1e-12)
     queries = cell["learners"][BEST]["queries"][-1] / 800
@@ -70,7 +67,6 @@ def test_the_comparator_loss_and_the_queries_have_their_expected_values(numbers)
 
 @pytest.mark.long
 def test_a_better_distribution_has_less_variance_and_fewer_queries(numbers):
-    """Both are known before the simulation."""
     paper, best = (STUDY.comparison(Case(KERNEL, "squared", *law), 3).labels for law in LAWS)
     assert best["theorem"].G < paper["theorem"].G / 2
     assert best["expected_queries_per_round"] < 1.05 * paper["expected_queries_per_round"]

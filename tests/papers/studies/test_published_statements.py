@@ -21,7 +21,6 @@ R = 400
 
 
 def runs_of(mean, std=0.1, seed=0):
-    """Return numbers of R runs with exactly this mean."""
     noise = np.random.default_rng(seed).normal(size=R)
     return mean + std * (noise - noise.mean())
 
@@ -78,7 +77,6 @@ N = 1000
 
 
 def book_data():
-    """Return regrets that satisfy all statements of the book."""
     policies = {book.UCB: 34.0, book.ASYMPTOTIC: 32.0, book.MINIMAX: 28.0, book.THOMPSON: 20.0}
     by_gap = {}
     for gap in (0.1, 0.3, 1.0):
@@ -115,7 +113,6 @@ def test_statements_of_the_book_agree_with_right_and_differ_from_wrong_regrets_o
 
 
 def fake_result(means, rounds=(1000,), pulls=None):
-    """Return a result with regrets [learners, R, rounds] of the given means."""
     rows = [np.broadcast_to(row, len(rounds)) for row in means.values()]
     regret = np.array([np.transpose([runs_of(mean, 0.01, seed) for mean in row]) for seed, row in enumerate(rows)])
     return SimpleNamespace(learners=tuple(means), regret=regret, rounds=np.asarray(rounds), measures={"pulls": pulls})
@@ -143,7 +140,6 @@ def test_statements_of_auer_et_al_differ_from_one_wrong_distribution(number, lea
 
 
 def forgetting(**means):
-    """Return regrets of the four policies, and pulls; SW-UCB pulls the third arm more often in the second segment."""
     regrets = {"UCB1": 500.0, "D-UCB": 300.0, "SW-UCB": 250.0, "EXP3.S": 400.0} | means
     pulls = np.zeros((4, R, 3, 3))
     pulls[:, :, :, 0] = [299, 309, 800]
@@ -180,8 +176,6 @@ def test_statements_of_zimmert_and_seldin():
     assert verdicts(stochastic, adversarial) == ["agrees"] * 9 + ["not checkable"]
     linear = [(50, 400), (60, 3000), (100, 300), (100, 300), (80, 240)]
     assert verdicts(linear, linear) == ["differs"] * 2 + ["agrees"] * 2 + ["differs"] * 4 + ["not checkable"] * 2
-    worst = [(50, 400), (60, 300), (100, 300), (100, 300), (80, 640)]
-    assert verdicts(worst, adversarial)[2:4] == ["not checkable"] * 2
 
 
 def test_adversary_changes_all_means_and_keeps_the_gap():

@@ -19,7 +19,6 @@ def study():
 
 
 def rows_by_distribution(rows, loss, centre=0.0):
-    """Variance and expected queries by law; the geometric one by p."""
     return {
         row.p if row.law == "geometric" else row.law: (row.variance, row.expected_queries) for row in rows[loss, centre]
     }
