@@ -1,5 +1,6 @@
 """An interrupted study resumes, also inside a block, and never uses the numbers of another study."""
 
+import functools
 import itertools
 
 import jax
@@ -171,7 +172,7 @@ def test_state_round_trips_through_the_store(tmp_path):
         assert (leaf.dtype, leaf.sharding) == (leaves[name].dtype, leaves[name].sharding)
         bits = [jax.random.key_data(each) if name == "key" else each for each in (leaf, leaves[name])]
         assert np.asarray(bits[0]).tobytes() == np.asarray(bits[1]).tobytes()
-    jax.tree.map(np.testing.assert_array_equal, read, list(found.read))
+    jax.tree.map(functools.partial(np.testing.assert_array_equal, strict=True), read, list(found.read))
 
 
 def test_interrupted_study_resumes(whole, tmp_path, one_core):

@@ -179,7 +179,7 @@ def test_checkpoint_stores_first_overflow(reference, tmp_path):
 @struct
 class Declares(Silent):
     overflow: Any = None
-    probability: float = 0.5
+    probability: float = 0.0
 
     def update(self, key, state, oracle):
         return state, StoringInfo(self.overflow)
