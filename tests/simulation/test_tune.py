@@ -10,7 +10,6 @@ from tuned_game import GAME, ONE, SIGMA, SIZES, T, make
 
 import jaxonline as jo
 from jaxonline.parameters.errors import SettingsWarning
-from jaxonline.results.tuned import at_edge
 from jaxonline.simulation import tuning
 
 pytestmark = pytest.mark.fast_compile
@@ -168,17 +167,6 @@ def test_choice_at_the_edge_warns(no_further_program):
     assert found.at_edge == ("step",)
 
 
-def test_the_rows_of_a_search(tuned):
-    ranked = [(0.2, 2, 32), (0.5, 2, 32), (0.02, 1, 16), (1e20, 1, 16)]
-    assert [(row["step"], row["rung"], row["runs"]) for row in tuned.table.rows] == ranked
-    frame, of = tuned.to_pandas(), tuned.rungs[1].of
-    assert (len(frame), frame[frame.chosen].step.tolist()) == (6, [0.2, 0.2])
-    assert frame.high.tolist()[-2:] == of.high.tolist()
-    half = (of.high - of.mean) / of.standard_error
-    assert (half > 2.0395134464 * (1 - 1e-9)).all(), "at least Student's 95 % with 31 degrees of freedom"
-    assert (half < 2.2).all()
-
-
 def test_draw_settings_is_a_latin_hypercube():
     grid = {"step": tuning.Range(1e-4, 1.0, log=True), "radius": tuning.Range(-1.0, 3.0), "kind": ["a", "b"]}
     found = tuning.draw_settings(grid, 8, [5])
@@ -187,11 +175,6 @@ def test_draw_settings_is_a_latin_hypercube():
     assert sorted(each["kind"] for each in found) == 4 * ["a"] + 4 * ["b"]
     assert found == tuning.draw_settings(grid, 8, [5]) != tuning.draw_settings(grid, 8, [6])
     assert [each["step"] for each in found] != sorted(each["step"] for each in found)
-
-
-def test_grid_of_lists_tries_all_combinations():
-    tried = tuning.settings_of(tuning.check_grid({"a": np.array([1.0, 2.0]), "b": ["x", None]}), None, [0])
-    assert tried == [{"a": a, "b": b} for a in (1.0, 2.0) for b in ("x", None)]
 
 
 def test_incomplete_batches_are_padded(tuned, no_further_program):
@@ -243,11 +226,6 @@ def test_grid_may_name_fields_of_a_learner():
     made = jo.tune(GAME, lambda eta: jo.replace(learner, step_size=jo.InverseSqrt(eta)), {"eta": etas}, **options)
     assert found.choice["step_size.eta"] == made.choice["eta"] == float(found.learner.step_size.eta)
     np.testing.assert_array_equal(found.rungs[0].of.mean, made.rungs[0].of.mean)
-
-
-def test_only_numbers_have_an_edge():
-    tried = [{"a": a, "kind": kind, "flag": True, "one": 1} for a in (3, 1, 2) for kind in ("x", "y")]
-    assert [at_edge(tried, i) for i in range(6)] == [("a",), ("a",), ("a",), ("a",), (), ()]
 
 
 BAD = [

@@ -7,15 +7,7 @@ import numpy as np
 import pytest
 from scipy import optimize, special
 
-from benchmarks.papers.studies.impossibility import (
-    COVARIANCE_KNOWN,
-    MEAN,
-    ONE,
-    TWO,
-    WORLDS,
-    Impossibility,
-    verdict,
-)
+from benchmarks.papers.studies.impossibility import COVARIANCE_KNOWN, MEAN, ONE, TWO, WORLDS, Impossibility, verdict
 from jaxonline.environments.adversaries import indistinguishable_pair
 from jaxonline.results.statistics import Growth
 from jaxonline.simulation.blocks import default_mesh

@@ -8,11 +8,7 @@ import pytest
 from scipy import integrate
 from tiers import some
 
-from benchmarks.papers.studies.radial_kernels import (
-    KERNELS,
-    WORKED_CASE,
-    RadialKernels,
-)
+from benchmarks.papers.studies.radial_kernels import KERNELS, WORKED_CASE, RadialKernels
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.study import Context
 
