@@ -128,13 +128,13 @@ def test_overflow_warns_once_before_and_once_after_the_runs(reference):
 
 
 def test_no_warning_without_overflow_and_the_probability_is_reported_at_the_start():
-    seen = []
-    result = study({"calm": Storing(0.0), "silent": Silent(SHARE)}, progress=lambda *each: seen.append(each))
+    seen, probability = [], stats.binom.sf(CAPACITY, ROUNDS, 1 / 32)
+    result = study({"calm": Storing(1 / 32), "silent": Silent(SHARE)}, progress=lambda *each: seen.append(each))
     assert result.overflowed.tolist() == [0, 0]
-    assert result.meta["overflow_probability"] == {"calm": 0.0}
+    assert result.meta["overflow_probability"] == {"calm": probability}
     done, total, line = seen[0]
     assert (done, total) == (0, seen[-1][1])
-    assert "calm: out of storage with probability 0 in a run of 30 rounds" in line
+    assert f"calm: out of storage with probability {probability:.2g} in a run of 30 rounds" in line
 
 
 @pytest.mark.long
