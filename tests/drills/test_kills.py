@@ -60,7 +60,7 @@ learners = {
 model = jo.environments.LinearModel(np.array([0.6, -0.8, 0.3]), noise_std=0.1)
 environment, learners, sizes = {
     "many blocks": (model, learners, {"n_runs": 96, "n_rounds": 3000, "comparator": jo.L2Ball(1.0)}),
-    "one block": (Slow(), {"two": two}, {"n_runs": 8, "n_rounds": 300}),
+    "one block": (Slow(), {"two": two}, {"n_runs": 8, "n_rounds": 250}),
 }[sys.argv[3]]
 game = jo.Game(environment, jo.NoisyCopies(jo.noise.gaussian(0.2), reveal_covariance=True))
 folder = jo.Checkpoint(sys.argv[1], version="1", every=0.05)
