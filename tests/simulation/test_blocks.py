@@ -57,15 +57,6 @@ def test_default_width_follows_from_the_shapes_of_the_game(instance, outcome, wi
     assert (default_width(specs, 10**6, "gpu"), default_width(specs, 3, "gpu")) == (16_384, 3)
 
 
-def test_default_width_does_not_depend_on_other_learners():
-    game, alone = arms(3), {"UCB1": jo.learners.UCB1()}
-    results = [
-        jo.simulate(game, alone | more, n_runs=140, **OPTIONS) for more in ({}, {"IX": jo.learners.EXP3IX(0.1, 0.0)})
-    ]
-    assert [result.meta["block_size"] for result in results] == [128, 128]
-    np.testing.assert_array_equal(results[1].cumulative_loss[:1], results[0].cumulative_loss)
-
-
 def test_default_width_does_not_depend_on_the_number_of_cores(monkeypatch):
     results = []
     for cores in (1, 3):
