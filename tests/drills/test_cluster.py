@@ -187,15 +187,8 @@ def test_study_resumes_after_a_killed_scheduler(alone, long_alone, tmp_path):
     store, file = tmp_path / "store", tmp_path / "scheduler.json"
 
     def start(name, *options):
-        command = [
-            sys.executable,
-            "-m",
-            f"distributed.cli.dask_{name}",
-            "--no-dashboard",
-            "--scheduler-file",
-            str(file),
-        ]
-        return subprocess.Popen([*command, *options], stderr=subprocess.DEVNULL)
+        command = [sys.executable, "-m", f"distributed.cli.dask_{name}", "--scheduler-file", str(file), *options]
+        return subprocess.Popen([*command, "--no-dashboard"], stderr=subprocess.DEVNULL)
 
     with start("scheduler", "--port", "0") as scheduler:
         while not file.exists():
