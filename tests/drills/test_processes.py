@@ -1,4 +1,4 @@
-"""Other processes: joblib, forks after JAX was used, and workers whose files differ from those of the client."""
+"""Other processes: forks after JAX was used, and workers whose files differ from those of the client."""
 
 import importlib
 import os
@@ -18,18 +18,6 @@ from fresh_python import ROOT, run_python
 import jaxonline as jo
 
 pytestmark = pytest.mark.long
-
-
-def test_processes_of_joblib_give_the_same_numbers():
-    joblib = pytest.importorskip("joblib")
-    game = jo.Game(jo.environments.LinearModel([0.5, -0.5]), jo.FullInformation())
-    learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.1)
-    sizes = {"n_runs": 4, "n_rounds": 5}
-    expected = jo.simulate(game, learner, key=3, **sizes).cumulative_loss
-    jobs = [joblib.delayed(jo.simulate)(game, learner, key=key, **sizes) for key in (3, 4)]
-    results = joblib.Parallel(n_jobs=2)(jobs)
-    np.testing.assert_array_equal(results[0].cumulative_loss, expected)
-    assert (results[1].cumulative_loss != expected).any()
 
 
 FORK = """
@@ -93,13 +81,10 @@ INSIDE = "def law(x):\n    import {0}\n    return {0}.S * x"
 
 # law, files of the client, files of the worker, whether the worker is rejected
 CASES = {
-    "equal": (INSIDE.format("helpers_equal"), "S = 2.0", "S = 2.0", False),
     "comment": (INSIDE.format("helpers_comment"), "S = 2.0", "# a remark\nS = 2.0", False),
     "edited": (INSIDE.format("helpers_edited"), "S = 2.0", "S = 3.0", True),
     "missing": (INSIDE.format("helpers_missing"), "S = 2.0", None, True),
-    "edited function": ("def law(x):\n    from helpers_function import scale\n    return scale() * x",
-                        "def scale(): return 2.0", "def scale(): return 3.0", True),
-    "imported outside": ("from helpers_outside import S\ndef law(x): return S * x", "S = 2.0", "S = 3.0", True),
+    "outside": ("from helpers_outside import S\ndef law(x): return S * x", "S = 2.0", "S = 3.0", True),
 }  # fmt: skip
 
 
@@ -136,7 +121,6 @@ def test_worker_with_an_edited_package_is_rejected(tmp_path):
     with worker([tmp_path]) as client, rejected:
         play(learner, tmp_path / "store", cluster=client)
     assert not (tmp_path / "store").exists()
-    print("1 worker with an edited package: 1 rejected")
 
 
 def test_worker_with_other_modules_is_rejected(tmp_path, monkeypatch):
@@ -144,17 +128,16 @@ def test_worker_with_other_modules_is_rejected(tmp_path, monkeypatch):
     for folder in (here, there):
         folder.mkdir()
     monkeypatch.syspath_prepend(here)
-    modules = {name: f"helpers_{name.split()[-1]}" for name in CASES}
     for name, (law, own, other, _) in CASES.items():
-        (here / f"{modules[name]}.py").write_text(own)
+        (here / f"helpers_{name}.py").write_text(own)
         for folder in (here, there):
-            (folder / f"study_{modules[name]}.py").write_text(LEARNER.format(law=law))
+            (folder / f"study_{name}.py").write_text(LEARNER.format(law=law))
         if other is not None:
-            (there / f"{modules[name]}.py").write_text(other)
+            (there / f"helpers_{name}.py").write_text(other)
     rejected = []
     with worker([there, ROOT]) as client:
         for name, (*_, wrong) in CASES.items():
-            learner, folder = importlib.import_module(f"study_{modules[name]}").Learner(), tmp_path / name
+            learner, folder = importlib.import_module(f"study_{name}").Learner(), tmp_path / name
             if wrong:
                 with pytest.raises(ValueError, match="cluster: workers must have your modules"):
                     play(learner, folder, cluster=client)

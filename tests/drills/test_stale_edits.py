@@ -75,13 +75,9 @@ def set_closure(study, value):
 CHANGES = {
     "plain function": ("SCALE = 2.0\ndef law(x): return SCALE * x", set_scale),
     "dictionary": ("S = {'a': 2.0}\ndef law(x): return S['a'] * x", lambda study, value: study.S.update(a=value)),
-    "array": ("S = np.array([2.0])\ndef law(x): return jnp.float32(S[0]) * x",
-              lambda study, value: study.S.fill(value)),
     "closure": ("def make(s):\n    def law(x): return s * x\n    return law\nlaw = make(2.0)", set_closure),
     "default": ("def law(x, s=2.0): return s * x", lambda study, value: setattr(study.law, "__defaults__", (value,))),
     "jit": ("SCALE = 2.0\n@jax.jit\ndef law(x): return SCALE * x", set_scale),
-    "scan": ("SCALE = 2.0\ndef body(c, _): return SCALE * c, None\n"
-             "def law(x): return jax.lax.scan(body, x, None, length=1)[0]", set_scale),
     "vmap": ("SCALE = 2.0\nmapped = jax.vmap(jax.jit(lambda x: SCALE * x))\ndef law(x): return mapped(x[None])[0]",
              set_scale),
     "custom_jvp in jit": ("SCALE = 2.0\n@jax.custom_jvp\ndef inner(x): return SCALE * x\n"
@@ -91,8 +87,6 @@ CHANGES = {
                                "    return jax.jit(lambda x: s * x)\ndef law(x): return program()(x)", set_scale),
     "cached_property": ("SCALE = 2.0\nclass Law:\n    @functools.cached_property\n    def scale(self): return SCALE\n"
                         "    def __call__(self, x): return self.scale * x\nlaw = Law()", set_scale),
-    "class attribute": ("class Law:\n    scale = 2.0\n    def __call__(self, x): return self.scale * x\nlaw = Law()",
-                        lambda study, value: setattr(study.Law, "scale", value)),
     "method": ("class Law:\n    def __call__(self, x): return 2.0 * x\nlaw = Law()\nclass Other:\n"
                "    def __call__(self, x): return 3.0 * x",
                lambda study, value: setattr(study.Law, "__call__", study.Other.__call__)),
@@ -143,7 +137,6 @@ EDITS = dict(part.split("\n", 1) for part in (Path(__file__).parent / "stale_edi
 
 
 def about(study):
-    """Descriptions of the study, or the type of the error that rejects it."""
     try:
         return describe_inputs({"law": study.law})
     except ArgumentTypeError:
@@ -167,7 +160,6 @@ def restored():
 
 
 def test_every_edit_is_seen(load, restored, tmp_path, monkeypatch):
-    """An edit that changes a value changes the description of the study, or the study is rejected."""
     seen, rejected, stale = [], [], []
     for name, text in EDITS.items():
         values, descriptions = [], []

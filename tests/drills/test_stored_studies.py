@@ -1,4 +1,4 @@
-"""The store of a study is read at any time, and a study with more runs extends it; also by `jaxonline run`."""
+"""The store of a study is read at any time, and a study with more runs extends it."""
 
 import json
 import re
@@ -7,15 +7,12 @@ import warnings
 import jax
 import numpy as np
 import pytest
-import stores
 from command_calls import ARMS, call, write
-from fresh_python import run_python
 from small_study import assert_same_bits, study
 from stopping import SWEEP, Stop, stop_after
 
 import jaxonline as jo
 from jaxonline.parameters.errors import UnfinishedStudyWarning
-from jaxonline.simulation.blocks import default_mesh
 from jaxonline.store.checkpoints import open_document
 
 
@@ -33,7 +30,6 @@ def interrupted(tmp_path, one_core):
 
 
 def test_description_says_what_was_played(reference, tmp_path):
-    """With which versions, on what device, and what decides the numbers."""
     study(SWEEP, n_runs=7, checkpoint=tmp_path)
     document = open_document((tmp_path / "study.json").read_bytes())
     meta = document["meta"]
@@ -42,15 +38,6 @@ def test_description_says_what_was_played(reference, tmp_path):
     assert meta["versions"]["jax"] == jax.__version__
     assert "step_size=InverseSqrt(eta=0.3)" in meta["learners"]["two[1]"]
     assert document["about"]["the version of jax"] == meta["versions"]["jax"]
-
-
-@pytest.mark.long
-def test_store_does_not_depend_on_devices(tmp_path):
-    """Nor on the order of blocks: byte for byte."""
-    for devices in (1, 2, 8):
-        study(n_runs=20, checkpoint=tmp_path / str(devices), mesh=default_mesh(jax.devices()[:devices]))
-    one, two, eight = (stores.tree(tmp_path / str(devices)) for devices in (1, 2, 8))
-    assert one == two == eight
 
 
 def test_load_returns_finished_runs_of_an_unfinished_study(reference, interrupted):
@@ -82,7 +69,6 @@ def test_load_raises_without_finished_runs(tmp_path):
 
 
 def test_loaded_result_keeps_the_interval_of_its_precision(tmp_path):
-    """The interval of a study that was played until it was precise holds for all numbers of runs."""
     wanted = jo.Precision(0.5, relative=True, quantity="cumulative_loss", rarest_event=0.75)
     found = study(n_runs=1000, stop=wanted, checkpoint=tmp_path)
     with warnings.catch_warnings(action="error"):
@@ -98,30 +84,7 @@ def test_loaded_result_keeps_the_interval_of_its_precision(tmp_path):
     assert not meta["precision"]["reached"], "told from the start"
 
 
-@pytest.mark.long
-def test_files_need_no_optional_package(tmp_path):
-    code = """
-import sys
-import numpy as np, jaxonline as jo
-for name in ("zarr", "xarray", "distributed"):
-    assert name not in sys.modules
-    sys.modules[name] = None
-game = jo.Game(jo.environments.DataStream(np.eye(3), np.ones(3)), jo.FullInformation())
-learner = jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5)
-result = jo.simulate(game, learner, n_runs=2, n_rounds=6, checkpoint="kept")
-for path in ("kept", result.save("result.npz")):
-    assert (jo.load_result(path).cumulative_loss == result.cumulative_loss).all()
-try:
-    result.to_xarray()
-except ModuleNotFoundError as error:
-    print(error)
-"""
-    assert run_python(code, tmp_path).strip() == "xarray is not installed; pip install 'jaxonline[xarray]'"
-
-
 def test_study_with_more_runs_equals_one_study(reference, tmp_path, one_core):
-    """The block in which a run was not seen is not played again."""
-
     def played(n_runs):
         seen = []
         options = {"checkpoint": tmp_path, "progress": lambda done, total, what: seen.append(what)}
@@ -134,20 +97,6 @@ def test_study_with_more_runs_equals_one_study(reference, tmp_path, one_core):
     with warnings.catch_warnings(action="error"):
         assert_same_bits(jo.load_result(tmp_path), reference)
         assert played(7) == set()
-
-
-@pytest.mark.long
-def test_command_with_more_runs_resumes_or_raises(tmp_path):
-    """More runs in the same blocks are the study played in one go; other blocks are refused by the checkpoint."""
-    table = ARMS | {"runs": 6, "block_size": 3}
-    file, out = write(tmp_path / "arms.toml", table), tmp_path / "out"
-    assert call("run", file, "--out", out).exit_code == 0
-    assert call("run", file, "--out", out, "--runs", 9).exit_code == 0
-    assert call("run", file, "--out", tmp_path / "whole", "--runs", 9).exit_code == 0
-    assert (out / "numbers.json").read_bytes() == (tmp_path / "whole" / "numbers.json").read_bytes()
-    write(file, table | {"block_size": 2})
-    done = call("run", file, "--out", out)
-    assert (done.exit_code, "block_size (was 3, is 2): give block_size=3" in done.stderr) == (2, True)
 
 
 @pytest.mark.long

@@ -20,7 +20,6 @@ N = 40_000
 
 
 def draws(shapes) -> np.ndarray:
-    """[N, K] beta variables."""
     a, b = jnp.asarray(shapes, jnp.float32).T
     keys = jax.random.split(jax.random.key(0), N)
     return np.asarray(jax.jit(jax.vmap(lambda key: fast_beta(key, a, b)))(keys), float)

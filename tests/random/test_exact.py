@@ -49,7 +49,6 @@ def test_permutation_equals_that_of_jax(n):
 
 
 def test_permutation_is_stable_for_ties(monkeypatch):
-    """As a stable sort has it: with words of one bit nearly all are equal."""
     words = np.arange(50) % 2
     monkeypatch.setattr(jax.random, "bits", lambda key, shape, dtype: jax.numpy.asarray(words, dtype))
     np.testing.assert_array_equal(permutation(jax.random.key(0), 50), np.argsort(words, kind="stable"))

@@ -21,7 +21,6 @@ RARE = (1e-5, 1e-8, 1e-12)
 
 
 def with_rare_arm(rare: float, place: int) -> np.ndarray:
-    """Ten arms in float32, one of them rare, one of probability 0, the others equally likely."""
     p = np.full(10, (1 - rare) / 8)
     p[place], p[3] = rare, 0.0
     return p.astype(np.float32)

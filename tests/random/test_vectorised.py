@@ -71,7 +71,6 @@ def test_stack_draws_rejects_draws_of_several_words():
 
 
 def test_concatenated_keys_and_given_words_draw_vectors_of_words_and_make_no_keys():
-    """Concatenated keys go on with the last key; the words of a key make its numbers."""
     keys = tuple(inlined(jax.random.split(jax.random.key(4), 2)))
     wanted = [jax.random.bits(key, (n,)) for key, n in zip(keys, (3, 5), strict=True)]
     concatenated, words = concatenated_key(keys, 3), key_from_words(jax.random.bits(keys[0], (7,)))
@@ -89,7 +88,6 @@ def test_concatenated_keys_and_given_words_draw_vectors_of_words_and_make_no_key
 
 
 def test_noise_of_stacked_copies_equals_that_of_single_copies():
-    """With one variance, one for each coordinate and a covariance matrix."""
     keys, x = list(inlined(jax.random.split(jax.random.key(6), 3))), jnp.zeros(4)
     root = np.random.default_rng(0).normal(size=(4, 4))
     for covariance in (0.3, [0.1, 0.2, 0.0, 0.4], root @ root.T):

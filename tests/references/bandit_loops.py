@@ -61,7 +61,6 @@ def explore_then_commit(losses, m):
 
 
 def inversion(p, u):
-    """Return the arm at the level u of the cumulative probabilities."""
     total = 0.0
     for k, probability in enumerate(p):
         total += probability
@@ -117,7 +116,6 @@ def gaussian_thompson(losses, normals, noise_std, prior_mean, prior_std):
 
 
 def gamma_proposal(shape, z):
-    """Return the proposal of Marsaglia and Tsang, and the logarithm of its probability of acceptance."""
     d = shape - 1 / 3
     v = (1 + z / np.sqrt(9 * d)) ** 3
     return (d * v, 0.5 * z**2 + d - d * v + d * np.log(v)) if v > 0 else (0.0, -np.inf)

@@ -6,7 +6,6 @@ import numpy as np
 
 
 def successive_elimination(losses: np.ndarray, delta: float) -> tuple[list[int], int, bool]:
-    """The arms pulled, the arm recommended at the end, and whether it stopped."""
     n_arms = losses.shape[1]
     active, sums, arms, n = list(range(n_arms)), np.zeros(n_arms), [], 0
     while True:
@@ -24,7 +23,6 @@ def successive_elimination(losses: np.ndarray, delta: float) -> tuple[list[int],
 
 
 def sequential_halving(losses: np.ndarray, budget: int) -> tuple[list[int], int]:
-    """The arms pulled, and the arm recommended."""
     n_arms = losses.shape[1]
     left, arms, phases = list(range(n_arms)), [], max(1, math.ceil(math.log2(n_arms)))
     for _ in range(phases):

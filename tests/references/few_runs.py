@@ -12,13 +12,11 @@ COST, SHARE = 10.0, 0.025
 
 
 def hall(t: float, skew: float, n: int) -> float:
-    """Return g_1(T)."""
     a, b = skew / 3, skew / 6
     return t + a * t**2 / n**0.5 + a**2 * t**3 / (3 * n) + b / n**0.5
 
 
 def p_value(runs: np.ndarray) -> float:
-    """Return the p-value for the expectation 0."""
     n = len(runs)
     student = stats.ttest_1samp(runs, 0.0)
     corrected = hall(student.statistic, stats.skew(runs), n)

@@ -14,8 +14,6 @@ def fixed_confidence_ucb(losses, delta, std):
 
 
 def asymptotic_ucb(losses, std):
-    """Return the arms; t rounds were played before round t + 1."""
-
     def index(n, s, t):
         f = 1 + (t + 1) * math.log(t + 1) ** 2
         return s / n - math.sqrt(2 * std**2 * math.log(f) / n)
@@ -40,8 +38,6 @@ def ucb1_tuned(losses, factor=1.0):
 
 
 def ucb2(losses, alpha):
-    """Return the arms, with the numbers r of epochs of the paper."""
-
     def tau(r):
         return math.ceil((1 + alpha) ** r * (1 - 1e-12))
 

@@ -24,7 +24,6 @@ def cucb(losses: np.ndarray, sets: list[tuple[int, ...]], exploration: float = 1
 
 
 def all_sets(n_arms: int, m: int) -> list[tuple[int, ...]]:
-    """Return all sets of m arms."""
     return list(itertools.combinations(range(n_arms), m))
 
 

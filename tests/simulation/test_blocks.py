@@ -31,7 +31,6 @@ def same_bits(first: jo.Result, second: jo.Result) -> None:
 
 @pytest.fixture
 def calls(monkeypatch):
-    """The rounds before each call of `advance`."""
     seen, programs_of = [], jobs._programs
 
     def watched(*arguments):
@@ -49,23 +48,13 @@ def calls(monkeypatch):
 
 @pytest.mark.parametrize(
     ("instance", "outcome", "width"),
-    [((), (2,), 128), ((20,), (), 128), ((), (100,), 64), ((200,), (), 32), ((784,), (), 8), ((), (1000,), 8),
-     ((10**6,), (), 8), ((20, 5), (20,), 64)],
-)  # fmt: skip
+    [((), (2,), 128), ((), (100,), 64), ((200,), (), 32), ((10**6,), (), 8), ((20, 5), (20,), 64)],
+)
 def test_default_width_follows_from_the_shapes_of_the_game(instance, outcome, width):
     specs = Specs(spec(*instance), spec(*outcome))
     assert default_width(specs, 10**6, "cpu") == default_width(specs, width, "cpu") == width
     assert default_width(specs, 3, "cpu") == 3
     assert (default_width(specs, 10**6, "gpu"), default_width(specs, 3, "gpu")) == (16_384, 3)
-
-
-def test_default_width_does_not_depend_on_other_learners():
-    game, alone = arms(3), {"UCB1": jo.learners.UCB1()}
-    results = [
-        jo.simulate(game, alone | more, n_runs=140, **OPTIONS) for more in ({}, {"IX": jo.learners.EXP3IX(0.1, 0.0)})
-    ]
-    assert [result.meta["block_size"] for result in results] == [128, 128]
-    np.testing.assert_array_equal(results[1].cumulative_loss[:1], results[0].cumulative_loss)
 
 
 def test_default_width_does_not_depend_on_the_number_of_cores(monkeypatch):
@@ -79,7 +68,6 @@ def test_default_width_does_not_depend_on_the_number_of_cores(monkeypatch):
 
 
 def test_a_store_with_other_blocks_names_the_block_size_to_continue_with(tmp_path, calls):
-    """Earlier versions had blocks of 512 runs on a CPU."""
     checkpoint = jo.Checkpoint(tmp_path, version="1")
     options = {"n_runs": 520, "checkpoint": checkpoint, **OPTIONS}
     earlier = jo.simulate(arms(2), jo.learners.UCB1(), block_size=512, **options)
@@ -137,23 +125,21 @@ def test_idle_cores_play_ahead_and_do_not_change_when_a_study_is_decided(monkeyp
     same_bits(*results)
 
 
-# Distributions, each test at the level 1e-6
-@pytest.fixture(scope="module")
-def narrow():
-    return final_losses(key=2)
-
-
 def final_losses(**options):
-    """Losses of 3,000 runs of Thompson sampling."""
+    """Losses of 3,000 runs of Thompson sampling. Each test of their distribution has the level 1e-6."""
     sizes = {"n_runs": 3000, "n_rounds": 70, "record_at": 1, "mesh": default_mesh(jax.devices()[:1])}
     found = jo.simulate(arms(10, 0.6), jo.learners.BernoulliThompson(), **sizes, **options)
     return found.cumulative_loss[0, :, -1]
 
 
+@pytest.fixture(scope="module")
+def narrow():
+    return final_losses(key=2)
+
+
 @pytest.mark.long
 def test_blocks_of_the_default_width_have_the_distribution_of_blocks_of_512_runs(narrow):
-    """With other keys: finds a difference of .07 between the distribution functions, or of .13 standard deviations
-    between the means. The test detects losses that are .15 standard deviations larger."""
+    """With other keys. The test detects losses that are .15 standard deviations larger."""
 
     def p_value(a, b):
         return min(stats.ks_2samp(a, b).pvalue, stats.ttest_ind(a, b, equal_var=False).pvalue)

@@ -1,15 +1,7 @@
 """Golden numbers: studies must reproduce their recorded numbers.
 
-(Digests were recorded again, where losses are rounded otherwise since then: those of the eleven studies of the
-linear model when threefry was written out, by less than 2e-8 of the loss at the horizon; and those of 17 studies when
-noise came in whole registers, by less than 6e-8. A third time, those of the two noisy kernels when logarithms of
-factorials came from a table, by less than 8e-7. A fourth time, those of 33 studies with noisy copies, when
-normal numbers took one logarithm and two copies came as one vector, by less than 1e-7. A fifth time, all of them, on
-another processor, when rounds were compiled without MLIR, by less than 1e-7, processor included. A sixth time, the 33
-with noisy copies, when normal numbers came of one polynomial, by less than 4e-8. A seventh time, all of them, on
-another processor, when a number that is drawn by itself, as a label's noise, was no longer drawn once for each
-coordinate, by less than 3e-8, processor included. An eighth time, those of EWA, truncated EWA and Aggregating, when
-their losses were added with compensation, by less than 1e-5. All others kept every bit, and all kept their queries.)
+(Digests were recorded eight times, each time because of another rounding: the losses changed by less than 1e-6, those
+of EWA, truncated EWA and Aggregating, which are added with compensation since then, by less than 1e-5.)
 
 `golden.json` holds for each study a digest of all its numbers and their means at the horizon, with the version of jax
 and the processor they were made with. Other processors and versions may round otherwise: there the means are compared.
@@ -41,7 +33,6 @@ MODEL = LinearModel(np.array([0.6, -0.3, 0.1]), noise_std=0.1)
 
 
 def processor() -> str:
-    """The model of the processor, as far as the system tells."""
     cpuinfo = Path("/proc/cpuinfo")
     lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
     return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.processor())
@@ -148,7 +139,6 @@ def test_study_matches_golden_numbers(name, tmp_path):
 @pytest.mark.filterwarnings("ignore:the loss of the game is:UserWarning", "ignore:.*out of storage:RuntimeWarning")
 @pytest.mark.parametrize("name", [name for name in LEARNERS if f"registry/{name}" in GOLDEN["studies"]])
 def test_learner_matches_golden_numbers(name):
-    """Each learner family through each feedback."""
     entry = LEARNERS[name]()
     with entry.promotion():
         X, y = rows()

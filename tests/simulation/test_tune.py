@@ -10,7 +10,6 @@ from tuned_game import GAME, ONE, SIGMA, SIZES, T, make
 
 import jaxonline as jo
 from jaxonline.parameters.errors import SettingsWarning
-from jaxonline.results.tuned import at_edge
 from jaxonline.simulation import tuning
 
 pytestmark = pytest.mark.fast_compile
@@ -35,10 +34,9 @@ def tuned():
 
 @pytest.fixture
 def no_further_program(tuned):
-    """What a test plays is played by the program of the search."""
     before = n_compiled("advance")
     yield
-    assert n_compiled("advance") == before
+    assert n_compiled("advance") == before, "all is played by the program of the search"
 
 
 def played(key):
@@ -55,10 +53,8 @@ def reference(losses, rungs):
     for i, (_, n_runs) in enumerate(rungs):
         means = {}
         for setting in left:
-            values = [losses[setting][run] for run in range(n_runs)]
-            seen = [value for value in values if value == value]
-            bad = any(value == float("inf") for value in values) or not seen
-            means[setting] = float("inf") if bad else sum(seen) / len(seen)
+            seen = [value for value in losses[setting][:n_runs] if value == value]
+            means[setting] = sum(seen) / len(seen) if seen else float("inf")
         found.append(means)
         ranked = sorted((mean, setting) for setting, mean in means.items() if mean < float("inf"))
         left = sorted(setting for _, setting in ranked[: rungs[i + 1][0]]) if i + 1 < len(rungs) else left
@@ -95,23 +91,15 @@ def test_successive_halving_matches_a_reference(seed):
 @pytest.mark.parametrize(
     ("sizes", "rungs"),
     [
-        ((9, 90, 3, 3), [(9, 10), (3, 30), (1, 90)]),
         ((8, 100, 2, 4), [(8, 25), (2, 100)]),
         ((27, 54, None, 3), [(27, 6), (9, 18), (3, 54)]),
         ((27, 8, None, 3), [(27, 3), (9, 8)]),
-        ((3, 100, None, 3), [(3, 100)]),
         ((100, 1, None, 2), [(100, 1)]),
         ((5, 32, 3, 3), [(5, 4), (2, 12), (1, 32)]),
     ],
 )
 def test_plan_rungs(sizes, rungs):
     assert tuning.plan_rungs(*sizes) == rungs
-
-
-def test_argmin_finite_returns_the_first_of_equal_means():
-    assert tuning.argmin_finite([2.0, np.nan, 1.0, 1.0, -np.inf]) == 2
-    with pytest.raises(ValueError, match=r"grid: .*got none in 2"):
-        tuning.argmin_finite([np.nan, np.inf])
 
 
 def test_tune_chooses_the_best_step_size(tuned):
@@ -143,19 +131,7 @@ def test_tune_matches_manual_halving_on_its_own_runs(tuned, no_further_program):
 
 
 def test_tuning_runs_differ_from_reported_runs():
-    """Neither their keys nor the keys of their streams meet those of the study's runs; nor do the losses."""
-    study = jax.random.key(3)
-    tuning = jax.random.fold_in(study, np.uint32(TUNING))
-
-    @jax.jit
-    def keys(root):
-        runs = jax.vmap(jax.random.fold_in, (None, 0))(root, np.arange(3000))
-        streams = jax.vmap(jax.vmap(jax.random.fold_in, (None, 0)), (0, None))(runs, np.arange(3))
-        return [jax.random.key_data(each).reshape(-1, 2) for each in (root, runs, streams)]
-
-    all_keys = [{tuple(key) for key in np.concatenate(keys(root)).tolist()} for root in (study, tuning)]
-    assert len(all_keys[0]) == len(all_keys[1]) == 1 + 4 * 3000
-    assert not all_keys[0] & all_keys[1]
+    tuning = jax.random.fold_in(jax.random.key(3), np.uint32(TUNING))
     assert not np.isin(played(3)[:2], played(tuning)[:2]).any()
 
 
@@ -189,43 +165,16 @@ def test_choice_at_the_edge_warns(no_further_program):
     with pytest.warns(SettingsWarning, match="^step = 0.2 is the largest that was tried"):
         found = jo.tune(GAME, make, {"step": [0.02, 0.05, 0.1, 0.2]}, key=3, **SIZES)
     assert found.at_edge == ("step",)
-    assert "step = 0.2 is the largest that was tried" in " ".join(repr(found).split())
-
-
-def test_the_rows_of_a_search(tuned):
-    assert [(row["step"], row["rung"], row["runs"]) for row in tuned.table.rows] == [
-        (0.2, 2, 32), (0.5, 2, 32), (0.02, 1, 16), (1e20, 1, 16)
-    ]  # fmt: skip
-    frame = tuned.to_pandas()
-    assert len(frame) == 6
-    assert frame[frame.chosen].step.tolist() == [0.2, 0.2]
-    of = tuned.rungs[1].of
-    assert frame.high.tolist()[-2:] == of.high.tolist()
-    half = (of.high - of.mean) / of.standard_error
-    assert (half > 2.0395134464 * (1 - 1e-9)).all(), "at least Student's 95 % with 31 degrees of freedom"
-    assert (half < 2.2).all()
-
-
-def test_all_settings_failing_raises(no_further_program):
-    with pytest.raises(ValueError, match=r"grid: .*got none in 4"):
-        jo.tune(GAME, make, {"step": [1e20, 2e20, 3e20, 4e20]}, key=3, **SIZES)
 
 
 def test_draw_settings_is_a_latin_hypercube():
-    """One in each n-th part of the logarithms; the same key draws the same."""
     grid = {"step": tuning.Range(1e-4, 1.0, log=True), "radius": tuning.Range(-1.0, 3.0), "kind": ["a", "b"]}
     found = tuning.draw_settings(grid, 8, [5])
     assert sorted(int(np.floor(2 * (4 + np.log10(each["step"])))) for each in found) == list(range(8))
     assert sorted(int(np.floor(2 * (1 + each["radius"]))) for each in found) == list(range(8))
     assert sorted(each["kind"] for each in found) == 4 * ["a"] + 4 * ["b"]
     assert found == tuning.draw_settings(grid, 8, [5]) != tuning.draw_settings(grid, 8, [6])
-    steps = [each["step"] for each in found]
-    assert steps != sorted(steps), "in an order that has nothing to do with that of other numbers"
-
-
-def test_grid_of_lists_tries_all_combinations():
-    tried = tuning.settings_of(tuning.check_grid({"a": np.array([1.0, 2.0]), "b": ["x", None]}), None, [0])
-    assert tried == [{"a": a, "b": b} for a in (1.0, 2.0) for b in ("x", None)]
+    assert [each["step"] for each in found] != sorted(each["step"] for each in found)
 
 
 def test_incomplete_batches_are_padded(tuned, no_further_program):
@@ -239,7 +188,6 @@ def test_incomplete_batches_are_padded(tuned, no_further_program):
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore:.* that was tried")
 def test_settings_of_different_kinds_are_simulated_together():
-    """Each setting has the losses that its learner has alone, whatever it is played with."""
     entrant = lambda step, copies: jo.WithFeedback(  # noqa: E731
         jo.GradientLearner(jo.estimators.MeanOfCopies(copies), step), jo.NoisyCopies(jo.noise.gaussian(0.1))
     )
@@ -254,7 +202,6 @@ def test_settings_of_different_kinds_are_simulated_together():
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore:.* that was tried")
 def test_quantity_is_minimised():
-    """Losses, regret to a comparator, which is less by the same in all settings, or another measure: queries."""
     copies = lambda n: jo.GradientLearner(jo.estimators.MeanOfCopies(n), 0.2, radius=2.0)  # noqa: E731
     game = jo.replace(GAME, feedback=jo.NoisyCopies(jo.noise.gaussian(0.1)))
     options = {"n_runs": 8, "n_rounds": T, "rungs": 1, "mesh": ONE, "comparator": jo.L2Ball(2.0)}
@@ -274,29 +221,21 @@ def test_quantity_is_minimised():
 @pytest.mark.filterwarnings("ignore:.* that was tried")
 def test_grid_may_name_fields_of_a_learner():
     learner = jo.GradientLearner(jo.estimators.FullGradient(), jo.InverseSqrt(0.1), 1.0)
-    found = jo.tune(GAME, learner, {"step_size.eta": [0.05, 0.2, 1.0]}, key=3, n_runs=8, n_rounds=T, mesh=ONE)
-    made = jo.tune(
-        GAME, lambda eta: jo.replace(learner, step_size=jo.InverseSqrt(eta)), {"eta": [0.05, 0.2, 1.0]},
-        key=3, n_runs=8, n_rounds=T, mesh=ONE,
-    )  # fmt: skip
+    etas, options = [0.05, 0.2, 1.0], {"key": 3, "n_runs": 8, "n_rounds": T, "mesh": ONE}
+    found = jo.tune(GAME, learner, {"step_size.eta": etas}, **options)
+    made = jo.tune(GAME, lambda eta: jo.replace(learner, step_size=jo.InverseSqrt(eta)), {"eta": etas}, **options)
     assert found.choice["step_size.eta"] == made.choice["eta"] == float(found.learner.step_size.eta)
     np.testing.assert_array_equal(found.rungs[0].of.mean, made.rungs[0].of.mean)
 
 
-def test_only_numbers_have_an_edge():
-    tried = [{"a": a, "kind": kind, "flag": True, "one": 1} for a in (3, 1, 2) for kind in ("x", "y")]
-    assert [at_edge(tried, i) for i in range(6)] == [("a",), ("a",), ("a",), ("a",), (), ()]
-
-
 BAD = [
     ({"grid": {"step": []}}, ValueError, r"grid\['step'\]: .*got none"),
-    ({"grid": {"step": 0.1}}, TypeError, r"grid\['step'\]: .*got 0.1"),
     ({"grid": {"step": [0.1, np.nan]}}, ValueError, r"grid\['step'\]: .*got nan"),
     ({"grid": {"step": [0.1, 0.1]}}, ValueError, r"grid\['step'\]: .*got 0.1 twice"),
-    ({"grid": {"step": [0.1, -0.2]}}, ValueError, ".*got -0.2|.*got -0.2"),
+    ({"grid": {"step": [0.1, -0.2]}}, ValueError, ".*got -0.2"),
+    ({"grid": {"step": [1e20, 2e20]}}, ValueError, "grid: .*got none in 2"),  # all fail
     ({"grid": {"stop": [0.1]}}, TypeError, "grid: must .*got stop.; missing"),
     ({"grid": {"runs": [0.1]}}, ValueError, "grid: .*got 'runs'"),
-    ({"grid": {"cumulative_loss": [1]}}, ValueError, "grid: .*got 'cumulative_loss'"),
     ({"learner": make(0.1), "grid": {"raduis": [1.0]}}, ValueError,
      "grid: a field of GradientLearner: .*got 'raduis'.; did you mean 'radius'?"),
     ({"learner": make(0.1), "grid": {"step_size.eta": [1.0]}}, ValueError, "grid: a field of Constant: must be one of"),
@@ -317,9 +256,7 @@ def test_tune_rejects_bad_arguments(wrong, error, message):
         jo.tune(**arguments)
 
 
-@pytest.mark.parametrize("ends", [(1.0, 1.0), (2.0, 1.0), (np.nan, 1.0), (0.0, np.inf)])
+@pytest.mark.parametrize("ends", [(1.0, 1.0), (2.0, 1.0), (0.0, 1.0, True)])
 def test_range_rejects_bad_ends(ends):
     with pytest.raises(ValueError, match=r"low: must|high: must"):
         jo.Range(*ends)
-    with pytest.raises(ValueError, match=r"low: .*got 0"):
-        jo.Range(0.0, 1.0, log=True)

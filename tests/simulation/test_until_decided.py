@@ -21,10 +21,10 @@ def study(learners=LEARNERS, n_runs: int = 4096, **options) -> jo.Result:
     ("options", "message"),
     [
         ({"stop": 0.1}, "stop: must be a Precision or an UntilDecided"),
-        ({"stop": jo.UntilDecided}, "stop: must be .* the class itself"),
         ({"stop": RULE, "runs": [1]}, "runs: must be None if stop decides"),
         ({"stop": RULE, "learners": LEARNERS["random"]}, "learners: must be at least two"),
         ({"stop": RULE, "n_runs": 16}, "n_runs: must be at least 32"),
+        ({"stop": jo.UntilDecided(0.1, "wins")}, "quantity"),
     ],
 )
 def test_bad_arguments(options, message):
@@ -42,18 +42,14 @@ def test_a_study_stops_when_its_pairs_are_decided(tmp_path):
     assert 32 < n < 4096
     fixed = study(n_runs=4096, runs=list(range(n)))
     np.testing.assert_array_equal(found.cumulative_loss, fixed.cumulative_loss)
-    with pytest.raises(ValueError, match="quantity"):
-        study(stop=jo.UntilDecided(0.1, "wins"))
 
 
 @pytest.mark.long
 def test_an_interrupted_study_resumes_from_its_store(tmp_path):
-    whole = study(stop=RULE)
-    calls = []
+    whole, calls = study(stop=RULE), iter(range(8))
 
-    def stop(*arguments):
-        calls.append(arguments)
-        if len(calls) == 8:  # in the third block
+    def stop(*_):
+        if next(calls) == 7:  # in the third block
             raise Stop
 
     with pytest.raises(Stop):
@@ -68,10 +64,7 @@ def test_an_interrupted_study_resumes_from_its_store(tmp_path):
     for other in (resumed, loaded):
         np.testing.assert_array_equal(other.cumulative_loss, whole.cumulative_loss)
         assert repr(other.decisions) == repr(whole.decisions)
-    plain = study(n_runs=len(whole.runs), checkpoint=tmp_path / "study")
-    assert "decisions" not in plain.meta
-    with pytest.raises(ValueError, match="stop: must be an UntilDecided"):
-        _ = jo.load_result(tmp_path / "study").decisions
+    assert "decisions" not in study(n_runs=len(whole.runs), checkpoint=tmp_path / "study").meta
 
 
 @pytest.mark.long

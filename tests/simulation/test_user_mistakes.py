@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import jaxonline as jo
-from jaxonline import environments, estimators, feedback, learners, losses
-from jaxonline.kernels import Gaussian
+from jaxonline import environments, estimators, feedback, losses
 from jaxonline.parameters.errors import SettingsWarning
 from jaxonline.simulation.blocks import default_mesh
 
@@ -26,8 +25,6 @@ def learner(estimator, step=0.1, radius=None):
 
 
 class Asks(jo.Learner):
-    """A learner of the user's own, not of this package."""
-
     def init(self, key, specs):
         return jnp.zeros(specs.instance.shape)
 
@@ -56,7 +53,7 @@ def test_error_in_a_custom_learner_keeps_its_traceback():
 
     jax.tree_util.register_static(Broken)
     with pytest.raises(TypeError, match=r"learner: Broken cannot play .*FullInformation, instances float32") as caught:
-        jo.play(jo.Game(STREAM, FULL), Broken(), jax.random.key(0), 4)
+        jo.play(jo.Game(STREAM, FULL), Broken(), 0, 4)
     assert "weights" in str(caught.value)
     assert isinstance(caught.value.__cause__, AttributeError)
 
@@ -76,16 +73,14 @@ def test_loss_mismatch_warns_once_also_of_parameters_and_not_of_surrogates():
     assert "'absolute'" not in str(caught[0].message)
     pinball = jo.Game(STREAM, FULL, losses.Pinball(0.1))
     with pytest.warns(SettingsWarning, match=r"Pinball\(tau=0.9\)"):
-        jo.play(pinball, learner(estimators.FullGradient(losses.Pinball(0.9))), jax.random.key(0), 4)
+        jo.play(pinball, learner(estimators.FullGradient(losses.Pinball(0.9))), 0, 4)
+    square = jax.tree_util.Partial(lambda y_hat, y: (y_hat - y) ** 2)
     with warnings.catch_warnings(action="error"):
-        jo.play(pinball, learner(estimators.FullGradient(losses.Pinball(0.1))), jax.random.key(0), 4)
-        mistakes = jo.Game(STREAM, FULL, losses.ZeroOne())
-        jo.play(mistakes, learner(estimators.FullGradient(losses.Logistic())), jax.random.key(0), 4)
-        square = jax.tree_util.Partial(lambda y_hat, y: (y_hat - y) ** 2)
-        jo.play(jo.Game(STREAM, FULL, square), learner(estimators.FullGradient()), jax.random.key(0), 4)
+        jo.play(pinball, learner(estimators.FullGradient(losses.Pinball(0.1))), 0, 4)
+        for loss, own in ((losses.ZeroOne(), losses.Logistic()), (square, losses.Squared())):
+            jo.play(jo.Game(STREAM, FULL, loss), learner(estimators.FullGradient(own)), 0, 4)
 
 
-@pytest.mark.long
 def test_labels_that_underflow_float32_warn():
     with pytest.warns(SettingsWarning, match=r"y: .*got 1e-38 as the largest"):
         environments.DataStream(X, 1e-38 * Y)
@@ -95,36 +90,23 @@ def test_labels_that_underflow_float32_warn():
             environments.DataStream(X, 1e-38 * Y)
 
 
-def test_sweep_error_names_the_field_of_different_size():
-    law = [estimators.Geometric(p) for p in (2.0, 3.0)]
-
-    def lengths(**options):
-        return [estimators.GradientLength.for_loss(losses.Exponential(), each, 0.5, **options) for each in law]
-
-    feature_map = estimators.GaussianFeatureMap(Gaussian(2.0), law[0])
-    storage = learners.Storage(1, 2, 2, 2, 2)
-
-    def sweep(lengths):
-        return jo.sweep([learners.NoisyKernel(feature_map, each, 0.1, 1.0, storage) for each in lengths])
-
-    with pytest.raises(ValueError, match=r"item 1 with gradient_length.series.coefficients of shape .*n_terms="):
-        sweep(lengths())
-    assert len(sweep(lengths(n_terms=24)).learners) == 2
-
-
-def test_sweep_error_names_the_field_of_different_kind():
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        ({"estimator": estimators.TwoCopies()}, "estimator a TwoCopies, item 0 a FullGradient"),
+        ({"hypothesis": "average"}, "hypothesis = 'average', item 0 'last'"),
+        ({"radius": 1.0}, "radius a float, item 0 a NoneType"),
+    ],
+)
+def test_sweep_error_names_the_field_of_different_kind(other, message):
     one = learner(estimators.FullGradient())
-    with pytest.raises(ValueError, match="item 1 with estimator a TwoCopies, item 0 a FullGradient"):
-        jo.sweep([one, learner(estimators.TwoCopies())])
-    with pytest.raises(ValueError, match="item 1 with hypothesis = 'average', item 0 'last'"):
-        jo.sweep([one, jo.replace(one, hypothesis="average")])
-    with pytest.raises(ValueError, match="item 1 with radius a float, item 0 a NoneType"):
-        jo.sweep([one, jo.replace(one, radius=1.0)])
+    with pytest.raises(ValueError, match=f"item 1 with {message}"):
+        jo.sweep([one, jo.replace(one, **other)])
 
 
 @jo.struct
 class Declares(jo.Environment):
-    """An environment of one's own, which does not keep to what it declares where it is told so."""
+    """An environment of the user's own, which does as it declares by default."""
 
     instance_spec: Any = jo.static(default=jax.ShapeDtypeStruct((2,), np.float32))
     outcome_spec: Any = jo.static(default=jax.ShapeDtypeStruct((), np.float32))
@@ -145,16 +127,6 @@ class Declares(jo.Environment):
         return jnp.ones(self.shape), state
 
 
-class Mute(Asks):
-    """A learner that asks for nothing."""
-
-    def update(self, key, state, oracle):
-        return state, ()
-
-
-jax.tree_util.register_static(Mute)
-
-
 @pytest.mark.parametrize(
     ("declared", "error", "message"),
     [
@@ -168,14 +140,12 @@ jax.tree_util.register_static(Mute)
 )
 def test_environment_that_violates_its_declaration_raises(declared, error, message):
     with pytest.raises(error, match=message):
-        jo.play(jo.Game(Declares(**declared), jo.FullInformation()), Mute(), jax.random.key(0), 2)
-    jo.play(jo.Game(Declares(), jo.FullInformation()), Mute(), jax.random.key(0), 2)
+        jo.play(jo.Game(Declares(**declared), FULL), learner(estimators.FullGradient()), 0, 2)
+    jo.play(jo.Game(Declares(), FULL), learner(estimators.FullGradient()), 0, 2)
 
 
 @pytest.mark.parametrize("role", [jo.Environment, jo.Feedback, jo.Oracle, jo.Learner, jo.learners.IndexPolicy])
 def test_a_class_without_a_method_of_its_role_has_no_objects(role):
-    """The error comes when the object is constructed, before any round, and names what is missing."""
-
     @jo.struct
     class Own(role):
         pass
@@ -187,16 +157,10 @@ def test_a_class_without_a_method_of_its_role_has_no_objects(role):
 
 @pytest.mark.parametrize("returns", [0.0, (0.0, (), ())])
 def test_error_shows_what_update_must_return(returns):
-    @jo.struct
-    class Own(jo.Learner):
-        def init(self, key, specs):
-            return jnp.zeros(())
-
-        def predict(self, key, state, x):
-            return state
-
+    class Own(Asks):
         def update(self, key, state, oracle):
             return jax.tree.map(lambda each: state + each, returns)
 
+    jax.tree_util.register_static(Own)
     with pytest.raises(TypeError, match=r"update: .*got float32"):
         jo.simulate(jo.Game(STREAM, FULL), Own(), **SIZES)

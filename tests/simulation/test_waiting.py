@@ -40,8 +40,8 @@ BUSY, PAUSED = worker("running", 1), worker("paused", 0)
 FREE, PAUSED_AND_BUSY = worker("running", 0), worker("paused", 1)
 
 
-@pytest.fixture
-def short_times(monkeypatch):
+@pytest.fixture(autouse=True)
+def clock(monkeypatch):
     """Each look at the clock is ten seconds after the one before, however busy the machine is."""
     monkeypatch.setattr("jaxonline.simulation.cluster.time.monotonic", itertools.count(0.0, 10.0).__next__)
 
@@ -53,14 +53,14 @@ def short_times(monkeypatch):
     (([FREE],), r"\(workers: 1; paused, with almost full memory: 0\)"),
     ((TimeoutError(),), r"\(workers: 0;"),
 ])  # fmt: skip
-def test_study_without_running_workers_warns_and_raises(ask, answers, words, short_times):
+def test_study_without_running_workers_warns_and_raises(ask, answers, words):
     with pytest.warns(UnfinishedStudyWarning, match=words) as warned, pytest.raises(TimeoutError, match=words):
         _wait(MadeUpClient(*answers), ask)
     assert len(warned) == 1
 
 
 @pytest.mark.parametrize("busy", [BUSY, PAUSED_AND_BUSY])
-def test_running_tasks_are_waited_for(busy, short_times):
+def test_running_tasks_are_waited_for(busy):
     client = MadeUpClient(*[[busy]] * 200, RuntimeError("200 answers, more than the time limit"))
     with pytest.raises(RuntimeError, match="200 answers"):
         _wait(client, no_task)

@@ -23,7 +23,6 @@ from jaxonline.learners.experts.combiners import BOA, EWA, MLPoly, MLProd
 from jaxonline.learners.linear.vaw import VAW
 
 T = 200
-TRUNCATED = Truncated(EWA(0.5))
 RULES = {
     "ewa": EWA(0.5),
     "ewa, late start": LateStart(OverAdvice(EWA(0.5))),
@@ -39,7 +38,6 @@ RULES = {
 
 @pytest.mark.parametrize("name", some(RULES, "ewa, late start"))
 def test_play_sequence_matches_the_learner_in_the_game(x64, name):
-    """The offline forecaster, in blocks or not, is the algorithm of the game."""
     X, y = game_of_experts()
     game, learner = jo.Game(jo.environments.DataStream(X, y), jo.FullInformation()), as_learner(RULES[name])
     state, history = jo.play(game, learner, jax.random.key(0), T)
@@ -50,16 +48,11 @@ def test_play_sequence_matches_the_learner_in_the_game(x64, name):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", some(["VAW", "VAW, truncated", "EWA, truncated", "OMKL-GF"], "VAW, truncated"))
+@pytest.mark.parametrize("name", ["VAW, truncated", "OMKL-GF"])
 def test_n_rounds_ignores_padding(x64, name):
     """By one program for all lengths: one round, a part of a block, and all of them; what follows changes nothing."""
     X, y, dictionary = small_problem(T=70)
-    learner = {
-        "VAW": VAW(features=dictionary),
-        "VAW, truncated": Truncated(VAW(), -1.0, 1.0),
-        "EWA, truncated": TRUNCATED,
-        "OMKL-GF": OMKLGF(dictionary),
-    }[name]
+    learner = Truncated(VAW(), -1.0, 1.0) if name == "VAW, truncated" else OMKLGF(dictionary)
     X, y, key = jnp.asarray(X), jnp.asarray(np.clip(y, 0.0, 1.0)), jax.random.key(1)
     play = jax.jit(lambda X, y, n: play_sequence(learner, X, y, key, n))
     for n in (1, 40, 70):
@@ -98,7 +91,7 @@ def test_expert_forecasts_equal_single_forecasts(x64, monkeypatch):
 def test_forecast_matches_direct_solve(x64, T, m, regularizer):
     Z, y = sequence(T, m)
     ridge, vaw, w = normal_equations(Z, y, regularizer)
-    for block in (1, 7, 32, 300) if m == 20 else (1, 32):
+    for block in (1, 7, 300) if m == 20 else (1, 32):
         forecasts, state = forecast(Z, y, regularizer=regularizer, block=block)
         np.testing.assert_allclose(forecasts.ridge, ridge, rtol=0, atol=1e-9)
         np.testing.assert_allclose(forecasts.vaw, vaw, rtol=0, atol=1e-9)
@@ -143,18 +136,12 @@ def test_omkl_gf_equals_its_numpy_loop(x64):
 @pytest.mark.long
 @pytest.mark.parametrize("sampler", some(["correct", "published"], "correct"))
 def test_graphs_follow_their_distribution(x64, sampler):
-    """Edge (k, j) exists with probability 1 - (1 - p_kj)^M; the published sampler shifts kernels by one.
-
-    20,000 first graphs, 10 frequencies, false alarm 1e-9 in all: |z| < 6.5. The mutant, one sampler
-    with the other's distribution, is detected by its first kernel (frequency 0 instead of 0.67).
-    """
+    """Edge (k, j) exists with probability 1 - (1 - p_kj)^M; the published sampler shifts kernels by one. 20,000 first
+    graphs, 10 frequencies, false alarm 1e-9 in all. The mutant is one sampler with the other's distribution."""
     dictionary = Dictionary(np.ones((5, 1, 1)))
     learner = OMKLGF(dictionary, sampler=sampler)
-    spec = jax.ShapeDtypeStruct((1,), np.float64)
-    n = 20_000
-    states = jax.jit(jax.vmap(lambda key: learner.init(key, Specs(spec, jax.ShapeDtypeStruct((), spec.dtype)))))(
-        jax.random.split(jax.random.key(0), n)
-    )
+    n, specs = 20_000, Specs.of_vectors(1, np.float64)
+    states = jax.jit(jax.vmap(lambda key: learner.init(key, specs)))(jax.random.split(jax.random.key(0), n))
     frequency = np.asarray(states.graph.edges, float).mean(axis=0)
     p = np.full(5, 0.2)
     shifted = np.array([0.0, 0.2, 0.2, 0.2, 0.4])

@@ -30,19 +30,16 @@ NORM = np.abs(W).sum()
 
 
 def limited(loss, law="l1", max_copies=5, counts=minimum_variance, n_subset=1):
-    """An estimator with few factors, so that all outcomes can be listed."""
     moment = NORM**2 if loss.kind == "classification" else (NORM + 1) ** 2
     return AttributeSeriesGradient.for_loss(loss, counts, moment, n_subset, law, max_copies=max_copies)
 
 
 def moments(support):
-    """The mean and the trace of the second moment, of outcomes with probabilities."""
     assert sum(p for p, _ in support) == pytest.approx(1.0, abs=1e-12)
     return sum(p * g for p, g in support), sum(p * g @ g for p, g in support)
 
 
 def numpy_outcomes(y, law, gammas, pmf, n_subset):
-    """All (probability, gradient) of the logistic loss, loop by loop."""
     d = len(W)
     weights = np.abs(W) if law == "l1" else W**2
     outcomes = []
@@ -116,11 +113,6 @@ def test_an_estimate_from_given_copies_equals_numpy_polynomials():
     expected = np.append(sequence.differences @ powers / estimator.law.probabilities, 0.0)
     given = jax.jit(jax.vmap(lambda n: estimator.estimate_from(jnp.asarray(copies, jnp.float32), n)))
     np.testing.assert_allclose(given(jnp.arange(6)), expected, rtol=1e-5)
-
-
-def test_zero_hypothesis_estimates_the_slope_at_zero(x64):
-    mean, _ = moments(limited(Logistic()).support(np.zeros(3), X, -1.0))
-    np.testing.assert_allclose(mean, 0.5 * X, atol=1e-14)
 
 
 D, RADIUS = 9, 1.0

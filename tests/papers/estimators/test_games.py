@@ -16,7 +16,6 @@ LABELS = np.array([1.0, -0.5])
 
 
 def draw_rounds(game, n):
-    """Instances, labels and two copies of n independent rounds, by the parts of the game."""
     environment, noise = game.environment, game.feedback.noise
 
     @jax.jit
@@ -32,7 +31,6 @@ def draw_rounds(game, n):
 
 
 def as_points(y, *copies):
-    """Each round as one tuple of numbers."""
     return [tuple(row) for row in np.column_stack([y, *copies]).tolist()]
 
 
@@ -88,7 +86,6 @@ def test_the_pair_of_theorem_3_is_a_special_case(radius):
 
 
 def by_grid(points, radius, loss):
-    """min over w in the plane of the larger regret, on a grid that closes in."""
     centre, half, m = np.zeros(2), radius, points.mean(axis=0)
     grid = radius * np.stack(np.meshgrid(*[np.linspace(-1, 1, 1201)] * 2), axis=-1).reshape(-1, 2)
     grid = grid[np.linalg.norm(grid, axis=1) <= radius]

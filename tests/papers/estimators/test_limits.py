@@ -47,7 +47,6 @@ def test_total_of_theorem_1_is_geometric_or_negative_binomial(p, repetitions):
 
 
 def test_distribution_equals_an_enumeration():
-    """Two pairs and two levels at most, two fresh estimates at most: all outcomes, one by one."""
     levels, pairs, fresh = [0.2, 0.3, 0.5], [0.6, 0.4], [0.1, 0.7, 0.2]
     one = {(n1, n2): p1 * p2 for (n1, p1), (n2, p2) in itertools.product(enumerate(pairs), enumerate(levels))}
     expected = Counter()
@@ -80,15 +79,6 @@ def test_a_limit_truncates_the_series_and_the_distribution(x64):
     np.testing.assert_allclose(limit_counts(Geometric(2.0), 1).probabilities, [2 / 3, 1 / 3], rtol=1e-12)
     with pytest.raises(ValueError, match=r"^max_copies\b"):
         limit_counts(FiniteDistribution([0.0, 1.0]), 0)
-
-
-def test_a_limit_above_the_series_changes_only_the_distribution():
-    loss, law = Squared(), Geometric(2.0)
-    whole, limited = (SeriesEstimator.for_loss(loss, law, 1.0, max_copies=k) for k in (None, 5))
-    assert limit_bias(loss, limited, 0.4) == 0.0
-    assert math.isinf(limited.reach)
-    assert np.array_equal(whole.coefficients, limited.coefficients)
-    assert limited.law.mean() < whole.law.mean()
 
 
 def test_bound_of_a_run_is_small_for_moderate_limits():

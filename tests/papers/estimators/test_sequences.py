@@ -27,7 +27,6 @@ pytestmark = pytest.mark.fast_compile
 
 
 def clip(x):
-    """The derivative of a Huber loss: continuous, without a power series."""
     return np.clip(x, -0.3, 0.3)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.papers.studies import attributes_mnist as digits
-from benchmarks.papers.studies.attributes import PAIRS, ROWS, FewAttributes, parse_pairs
+from benchmarks.papers.studies.attributes import ROWS, FewAttributes
 from jaxonline.study import Context
 
 
@@ -20,13 +20,6 @@ def blobs(n=400, seed=0):
     X = np.clip(means[y] + 40 * rng.normal(size=(n, 784)), 0, 255)
     X[:, -100:] = 0
     return X.astype(np.uint8), y.astype(np.uint8)
-
-
-def test_pairs_are_parsed_and_sorted():
-    assert parse_pairs("5-3, 0-1,3-5") == [(3, 5), (0, 1)]
-    assert FewAttributes().chosen_pairs == PAIRS
-    assert FewAttributes(quick=True).n_splits == 2
-    assert len(FewAttributes(quick=True).chosen_pairs) == 5
 
 
 def test_splits_depend_only_on_the_training_part():
@@ -89,18 +82,6 @@ def test_gradient_descent_with_all_pixels_equals_a_numpy_loop():
             w = w * min(1.0, radius / np.linalg.norm(w))
             path.append(w)
         np.testing.assert_allclose(found[:, s, g], [np.mean(path[:7], 0), np.mean(path, 0)], rtol=2e-5, atol=1e-6)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", digits.LEARNERS)
-def test_every_learner_is_better_than_the_predictor_0(name):
-    X, y = blobs(n=8000)
-    split = digits.split_pair(X, y, (3, 5), (0, 0), 3, "centred")
-    # where the printed Baseline's descent ends in a larger ball is a matter of luck
-    found = digits.learn(name, split, digits.QUICK._replace(baseline=(0.1, 0.25)), 4, (0, 0))
-    assert split.errors(found.w)[0] < 1.0
-    ends = (100, len(split.y))
-    np.testing.assert_allclose(found.prefixes(ends)[-1], found.w, atol=1e-4)
 
 
 @pytest.mark.long

@@ -1,7 +1,6 @@
 """Kernel learners under Gaussian noise: what the study finds and writes, and the facts that its figure shows."""
 
 import dataclasses
-import json
 
 import jax
 import numpy as np
@@ -14,9 +13,7 @@ from benchmarks.papers.studies.gaussian_noise import (
     ALGORITHM_1,
     ALGORITHM_2,
     BOUND_TUNED,
-    CLEAN,
     NAIVE,
-    NOISY,
     GaussianNoise,
     OnCopies,
 )
@@ -25,30 +22,6 @@ from jaxonline.study import Context
 
 CONTEXT = Context(mesh=default_mesh(jax.devices()[:1]))
 SMALL = GaussianNoise(runs=2, rounds=128, noises=[0.0, 0.3], etas=[0.06, 0.6])
-
-
-class Absent(GaussianNoise):
-    """No real set is there."""
-
-    def real_set(self, name, seed):
-        raise OSError(f"{name} is in none of the folders given: fetch it elsewhere and name its folder with data")
-
-
-@pytest.mark.long
-def test_a_small_study_of_all_learners_counts_queries_and_has_bounds():
-    found = json.loads(Absent(**SMALL.model_dump()).run(CONTEXT).json())
-    assert found["real"] == {}
-    assert [each["noise"] for each in found["by_noise"]] == [0.0, 0.3]
-    assert set(found["shown"]["learners"]) == {CLEAN, *NOISY}
-    assert set(found["long"]["learners"]) == {ALGORITHM_1, "Fourier, 2 copies"}
-    assert (found["shown"]["rounds"][-1], found["long"]["rounds"][-1]) == (128, 640)
-    for each in [*found["by_noise"], found["shown"], found["long"]]:
-        for name, numbers in each["learners"].items():
-            assert numbers["eta"] in found["settings"]["etas"]
-            assert (numbers["bound"] is not None) == (name in (ALGORITHM_1, BOUND_TUNED, ALGORITHM_2))
-    queries = {name: numbers["queries"][-1] / 128 for name, numbers in found["shown"]["learners"].items()}
-    exact = {CLEAN: 1, ALGORITHM_2: 2, NAIVE: 1, "mean of 2 copies": 2, "mean of 5 copies": 5, "mean of 20 copies": 20}
-    assert {name: queries[name] for name in exact} == exact
 
 
 @pytest.mark.long
@@ -134,11 +107,3 @@ def test_bounds_are_against_the_target_and_not_the_best_in_hindsight():
     W = np.sqrt(a @ (R**2 * np.exp(-((centres[:, None] - centres[None]) ** 2).sum(axis=2) / 0.82)) @ a)
     G = 4 * R**2 * (W * R + np.abs(problem.y).max()) ** 2
     assert (promised.radius, promised.G) == pytest.approx((W, G), rel=1e-6)
-
-
-@pytest.mark.parametrize(("name", "shape"), [("Airfoil", (1503, 5)), ("Concrete", (1030, 8))])
-def test_real_sets_are_standardised(name, shape, data_folder):
-    problem = GaussianNoise(data=data_folder).real_set(name, 0)
-    assert problem.X.shape == shape
-    assert (problem.X**2).sum(axis=1).mean() == pytest.approx(1.0, rel=1e-9)
-    assert np.array(problem.noises) / problem.X.std(axis=0)[0] == pytest.approx([0.25, 0.5])

@@ -7,16 +7,7 @@ import numpy as np
 import pytest
 from scipy import optimize, special
 
-from benchmarks.papers.studies.impossibility import (
-    COVARIANCE_KNOWN,
-    MEAN,
-    ONE,
-    OTHER,
-    TWO,
-    WORLDS,
-    Impossibility,
-    verdict,
-)
+from benchmarks.papers.studies.impossibility import COVARIANCE_KNOWN, MEAN, ONE, TWO, WORLDS, Impossibility, verdict
 from jaxonline.environments.adversaries import indistinguishable_pair
 from jaxonline.results.statistics import Growth
 from jaxonline.simulation.blocks import default_mesh
@@ -35,7 +26,6 @@ def found() -> dict:
 
 @pytest.fixture(scope="module")
 def table(found) -> dict[str, dict]:
-    """All learners, of which none failed."""
     for curve in (curve for world in WORLDS for curve in found["worlds"][world]["learners"].values()):
         assert curve["failed"] == curve["overflowed"] == 0
     return {row["learner"]: row for row in found["table"]}
@@ -45,18 +35,7 @@ def of_kind(table, *kinds):
     return {name: row for name, row in table.items() if row["kind"] in kinds}
 
 
-@pytest.mark.long
-def test_copies_per_round_are_counted(table):
-    """One, two, twenty; Algorithm 1 draws a random number of them with mean 2."""
-    for name, row in of_kind(table, ONE, COVARIANCE_KNOWN, OTHER).items():
-        assert row["copies_per_round"] == 1.0, name
-    assert table["two copies"]["copies_per_round"] == 2.0
-    assert table["mean of 20 copies"]["copies_per_round"] == 20.0
-    assert 1.9 < table["Algorithm 1, linear kernel"]["copies_per_round"] < 2.1
-
-
 def test_only_informed_learners_see_the_covariance():
-    """The others play through a feedback that hides the covariance."""
     hidden, told = indistinguishable_pair(), indistinguishable_pair(reveal_covariance=True)
     known = Impossibility(rounds=50).entries(told.with_noise.feedback)
     assert not any(game.feedback.reveal_covariance for game in hidden)
@@ -122,31 +101,6 @@ def test_learners_with_more_information_have_sublinear_regret_in_both_worlds(tab
         assert table[name]["verdict"] == "linear"
     assert table["mean of 5 copies"]["with_noise"] == pytest.approx((4 / 9) ** 2, rel=0.15)
     assert {name for name, row in table.items() if row["kind"] == MEAN} == {f"mean of {n} copies" for n in (2, 5, 20)}
-
-
-@pytest.mark.long
-def test_kernels_of_one_copy(table):
-    """Against linear predictors, whose least loss is 4/5 a round without noise, an affine one has a negative regret."""
-    affine = table["one copy, affine kernel"]
-    assert affine["without_noise_high"] < -0.7
-    assert affine["with_noise_high"] < 0.1
-    assert affine["verdict"] == "sublinear"
-    for world in WORLDS:
-        assert table["one copy, linear kernel"][world] == pytest.approx(table["one copy"][world], rel=1e-4)
-
-
-@pytest.mark.long
-def test_hypotheses_of_one_copy_have_one_distribution_in_both_worlds(found):
-    """Over 16 runs a world: the means of its hypotheses differ by less than 0.1, nine standard errors, and their laws
-    are not told apart by Kolmogorov and Smirnov (false alarm 1e-4). Those of two copies are, at 1/5 and 1."""
-    one, two = found["alike"]["one copy"], found["alike"]["two copies"]
-    assert one["rounds"] == two["rounds"] == 400
-    assert one["low"] < one["difference"] < one["high"]
-    assert abs(one["difference"]) < 0.1
-    assert one["p_value"] > 1e-4 > two["p_value"]
-    np.testing.assert_allclose(one["means"], [0.2, 0.2], atol=0.05)
-    np.testing.assert_allclose(two["means"], [0.2, 1.0], atol=0.3)
-    assert two["low"] > 0.3
 
 
 NOTHING = Growth(np.nan, np.nan, np.nan)

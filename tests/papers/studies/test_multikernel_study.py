@@ -3,14 +3,11 @@
 import json
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from tiers import some
 
-from benchmarks.papers.engines.kernels import expert_forecasts, forecast
-from benchmarks.papers.studies.multikernel import MultiKernelTable, parse_seeds, printed, run_set, scaled
-from jaxonline.estimators.fourier import Dictionary
+from benchmarks.papers.studies.multikernel import MultiKernelTable, scaled
 from jaxonline.study import Context
 
 # MSE x 1000, mean of seeds 0 to 4: AR(4), Airfoil, Concrete; computed independently, from the published notebooks
@@ -73,23 +70,3 @@ def test_scaled_maps_rows_and_targets_to_the_unit_interval():
     assert (X.tolist(), y.tolist()) == ([[0.6, 0.8], [0.0, -0.2]], [1.0, 0.0])
     X, y = scaled(np.zeros((1, 2)), np.array([5.0]))
     assert (X.tolist(), y.tolist()) == ([[0.0, 0.0]], [0.0]), "one round, equal targets, no length"
-
-
-def test_the_printed_column_belongs_to_either_spelling_of_a_set():
-    assert [printed(name)["VAW2"] for name in ("Bias", "Naval")] == [4.09, 0.29]
-
-
-@pytest.mark.long
-def test_the_x64_configuration_does_not_change():
-    forecasts = run_set("a", np.ones((3, 1)), np.ones(3), np.zeros((1, 1, 1, 1)))
-    assert forecasts.mse["EWA", "vaw"].dtype == np.float64
-    assert jnp.zeros(1).dtype == jnp.float32
-    with pytest.raises(ValueError, match="enable_x64"):
-        expert_forecasts(Dictionary(np.zeros((1, 1, 1))), np.ones((3, 1)), np.ones(3))
-    assert forecast(np.ones((3, 1)), np.ones(3), dtype="float32")[0].vaw.dtype == np.float32
-
-
-def test_seeds_are_parsed_from_numbers_lists_and_ranges():
-    texts = ("3", "0,4", "2-4", "7,")
-    assert [parse_seeds(text) for text in texts] == [[0, 1, 2], [0, 4], [2, 3, 4], [7]]
-    assert MultiKernelTable(seeds=["0", "2-3"]).seeds == MultiKernelTable(seeds=[0, 2, 3]).seeds == (0, 2, 3)

@@ -5,7 +5,7 @@ import math
 import pytest
 from scipy import special
 
-from benchmarks.papers.studies.variance import LOSSES, Variance
+from benchmarks.papers.studies.variance import Variance
 
 MEAN, NOISE, GUESS = 1.5, 0.5, 1.0
 SECOND = MEAN**2 + NOISE
@@ -19,7 +19,6 @@ def study():
 
 
 def rows_by_distribution(rows, loss, centre=0.0):
-    """Variance and expected queries by law; the geometric one by p."""
     return {
         row.p if row.law == "geometric" else row.law: (row.variance, row.expected_queries) for row in rows[loss, centre]
     }
@@ -51,17 +50,6 @@ def test_optimised_distributions_have_their_closed_forms(study):
         assert rows_by_distribution(study, "squared")[law] == pytest.approx((4 * NOISE, 1.0), rel=1e-10)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("centre", [0.0, GUESS])
-def test_the_minimum_variance_distribution_has_the_least_variance(study, loss, centre):
-    of = rows_by_distribution(study, loss, centre)
-    least = of["minimum variance"][0]
-    assert all(value >= least * (1 - 1e-12) for law, (value, _) in of.items() if "outside" not in str(law))
-    assert of["minimum variance, constant outside"][0] <= least
-    price = {law: (value + LOSSES[loss].derivative(MEAN).item() ** 2) * (1 + n) for law, (value, n) in of.items()}
-    assert all(price["cost-aware"] <= price[law] * (1 + 1e-6) for law in (*PS, "minimum variance"))
-
-
 def test_the_variance_of_the_logistic_loss_is_infinite_beyond_its_radius(study):
     """The radius is pi: p E X^2 >= pi^2 for p = 4."""
     infinite = {
@@ -71,11 +59,3 @@ def test_the_variance_of_the_logistic_loss_is_infinite_beyond_its_radius(study):
         if not math.isfinite(row.variance)
     }
     assert infinite == {("logistic", 0.0, p) for p in PS if p * SECOND >= math.pi**2} == {("logistic", 0.0, 4.0)}
-
-
-def test_an_exact_guess_leaves_only_the_variance_of_the_noise():
-    """About E X itself, with gamma_0 outside, the variance is (e^-E X (e^s - 1))^2 for noise of deviation s."""
-    for noise in (0.25, 0.01):
-        about = rows_by_distribution(Variance(mean=1.0, noise_variance=noise, guess=1.0).compute(), "exponential", 1.0)
-        expected = (math.exp(-1) * math.expm1(math.sqrt(noise))) ** 2
-        assert about["minimum variance, constant outside"][0] == pytest.approx(expected, rel=1e-9)
