@@ -7,11 +7,7 @@ import pytest
 
 
 def some(cases: Iterable[Any], *short: Any) -> list[Any]:
-    """The cases, of which those not named in `short` are long.
-
-    Raises:
-        ValueError: a case named there that does not exist.
-    """
+    """The cases, of which those not named in `short` are long."""
     cases = list(cases)
     missing = [case for case in short if case not in cases]
     if missing:
