@@ -51,7 +51,6 @@ def imports(node: ast.AST, modules: set[tuple[str, ...]]) -> Iterator[tuple[str,
 
 
 def violations(code: dict[tuple[str, ...], str], modules: set[tuple[str, ...]]) -> list[str]:
-    """Imports that do not point downwards."""
     found = []
     below = {room: set(ORDER[i + 1 :]) for i, room in enumerate(ORDER)} | {FACADE: set(ORDER) - {"__main__", "cli"}}
     for module, text in code.items():

@@ -70,8 +70,6 @@ def test_every_learner_has_a_paper():
 
 @jo.struct
 class Mine(jo.Learner):
-    """A learner without a paper."""
-
     def init(self, key, specs):
         return 0.0
 

@@ -13,7 +13,6 @@ from jaxonline.cli import app
 
 
 def program(*arguments, stdout=subprocess.PIPE, **variables):
-    """`python -m jaxonline` in a process of its own."""
     left_out = "COLUMNS", "FORCE_COLOR", "NO_COLOR", "XLA_FLAGS"
     environment = {key: value for key, value in os.environ.items() if key not in left_out}
     return subprocess.run(

@@ -93,7 +93,6 @@ def has_own(value: typing.Any, methods: set[str]) -> bool:
     ],
 )  # fmt: skip
 def test_subpackages_export_all_their_classes(package, methods):
-    """And the facade exports all feedbacks."""
     inside = [importlib.import_module(name) for name in PUBLIC if name.startswith(f"jaxonline.{package}.")]
     made = {name for module in inside for name, value in public_names(module).items() if has_own(value, methods)}
     assert made

@@ -62,7 +62,6 @@ def which_learner(monkeypatch):
 
 
 def test_tables_have_every_learner_with_a_feedback_that_it_plays_and_bounds_that_exist(which_learner):
-    """And those of the page are up to date."""
     tables, played = which_learner.tables(), {}
     written = which_learner.PAGE.read_text(encoding="utf-8").partition(which_learner.BEGIN)[2]
     assert written.partition(which_learner.END)[0] == f"\n{tables}", "run python docs/site/which_learner.py"

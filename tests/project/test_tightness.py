@@ -17,7 +17,6 @@ ROW = {"covered": True, "low": 0.4}
 
 
 def halved(case):
-    """The case with half of its bound."""
     return case._replace(ratios=lambda *arguments: 2 * case.ratios(*arguments))
 
 
