@@ -278,4 +278,3 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "multi-kernel": lambda: expert(learners.MultiKernel(DICTIONARY, combiner=learners.BOA(),
         expert=learners.VAW(allow_float32=True))),
 }  # fmt: skip
-NAMES = list(LEARNERS)

@@ -12,9 +12,6 @@ def some(cases: Iterable[Any], *short: Any) -> list[Any]:
     missing = [case for case in short if case not in cases]
     if missing:
         raise ValueError(f"there is no case {missing[0]!r} among {cases}")
-    return [case if case in short else _long(case) for case in cases]
-
-
-def _long(case: Any) -> Any:
-    values = case if isinstance(case, tuple) else (case,)
-    return pytest.param(*values, marks=pytest.mark.long)
+    long = (case if isinstance(case, tuple) else (case,) for case in cases)
+    marked = (pytest.param(*values, marks=pytest.mark.long) for values in long)
+    return [case if case in short else param for case, param in zip(cases, marked, strict=True)]
