@@ -103,9 +103,11 @@ def compare_and_verify(folder: Path) -> None:
     space = {"eta": jo.Range(0.01, 3.0, log=True), "radius": [0.5, 1.0]}
     tuned = jo.tune(GAME, make_learner, space, n_runs=4, n_rounds=50, n_settings=4, comparator=BALL, key=3)
     print(f"{tuned.choice['eta']:.3g}", tuned.learner.step_size, tuned.at_edge, tuned.share, tuned.table.markdown())
+    print(tuned.rows()[0]["runs"], tuned.rows()[0]["regret"])
     grid = {"step_size.eta": np.array([0.1, 0.3, 1.0])}
     entrant = jo.tune(GAME, jo.WithFeedback(make_learner(0.1), jo.FullInformation()), grid, n_runs=4, n_rounds=50)
-    print(jo.tune(GAME, make_learner(0.1), grid, n_runs=4, n_rounds=50).rows()[0]["regret"], entrant.learner.feedback)
+    print(jo.tune(GAME, make_learner(0.1), grid, n_runs=4, n_rounds=50).at_edge, entrant.rungs[-1].runs)
+    print(entrant.learner.feedback)
     print(jo.load_study_file("bandits", runs=3, rounds=20, record_at=[10, 20]).run(jo.Context()).json())
 
 
