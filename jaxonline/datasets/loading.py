@@ -90,8 +90,7 @@ def is_local(name: str | Path, data: str | Path | Sequence[str | Path] | None = 
 
 def search_paths(data: str | Path | Sequence[str | Path] | None) -> list[Path]:
     """Return the given folders and files and the folder of JAXONLINE_DATA."""
-    given = [data] if isinstance(data, str | Path) else data or []
-    check.instance("data", given, isinstance(given, Sequence), "a folder, a file, or a list of them")
+    given = [] if data is None else [data] if isinstance(data, str | Path) else check.sequence("data", data, "folder")
     paths = [Path(check.path("data", path)) for path in given]
     paths += [Path(folder) for folder in [os.environ.get("JAXONLINE_DATA")] if folder]
     for path in paths:

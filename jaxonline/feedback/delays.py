@@ -98,8 +98,8 @@ class GeometricDelay(_UpToMaximum):
 
 
 def _as_delays(values: Any, name: str) -> tuple[int, ...]:
-    array = check.array(name, np.atleast_1d(values) if np.ndim(values) == 0 else values, ndim=1)
-    if not ((array >= 0) & (array == np.floor(array))).all():
+    array = np.atleast_1d(check.array(name, values))
+    if array.ndim != 1 or not ((array >= 0) & (array == np.floor(array))).all():
         raise ArgumentError(name, f"must be a whole number or a list, at least 0 (got {check.quote(values)})")
     return tuple(int(rounds) for rounds in array)
 

@@ -11,7 +11,6 @@
 Every method is a pure function of its arguments and a key (`keys`). Instances, moves and outcomes are any pytrees.
 """
 
-import dataclasses
 import functools
 from typing import Annotated, Any, NamedTuple
 
@@ -54,7 +53,7 @@ class WithFeedback:
     feedback: Annotated[Feedback, Component("feedback")]
 
     def __post_init__(self) -> None:
-        if not dataclasses.is_dataclass(self.learner):  # such as a sweep
+        if not hasattr(self.learner, "labels"):  # of a sweep
             check_role("learner", self.learner, Learner)
         check_role("feedback", self.feedback, Feedback)
 

@@ -86,7 +86,8 @@ class Result:
         for name in ("first_nonfinite", "first_overflow"):
             if getattr(self, name) is None:
                 object.__setattr__(self, name, np.zeros((len(self.learners), len(self.runs)), np.int32))
-            parts.check_shape(name, getattr(self, name), (len(self.learners), len(self.runs)), "learners, runs")
+            array = check.finite_array(name, getattr(self, name))
+            parts.check_shape(name, array, (len(self.learners), len(self.runs)), "learners, runs")
 
     @property
     def cumulative_loss(self) -> np.ndarray:

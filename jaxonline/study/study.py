@@ -22,9 +22,10 @@ from jaxonline.results import Result
 from jaxonline.results.report.tables import Table, html_page, strict_json
 from jaxonline.results.tuned import Tuned
 from jaxonline.simulation import simulate, tune
-from jaxonline.simulation.cluster import Cluster
+from jaxonline.simulation.blocks import check_mesh
+from jaxonline.simulation.cluster import Cluster, Workers
 from jaxonline.simulation.options import StudyOptions
-from jaxonline.simulation.progress import Progress, Reporter
+from jaxonline.simulation.progress import Progress, Reporter, check_progress
 from jaxonline.simulation.sweeps import LearnerEntries
 from jaxonline.store.checkpoints import Checkpoint
 from jaxonline.store.output_paths import output_file, write_text
@@ -60,6 +61,13 @@ class Context:
 
     def __post_init__(self) -> None:
         check.seed("seed", self.seed)
+        check_progress(self.progress)
+        if self.checkpoint is not None:
+            Checkpoint.of(self.checkpoint)
+        if self.mesh is not None:
+            check_mesh(self.mesh)
+        if not (self.cluster is None or isinstance(self.cluster, str | Workers) or hasattr(self.cluster, "submit")):
+            check.count("cluster", self.cluster)
 
     def simulate(
         self, game: Game, learners: LearnerEntries, *, n_runs: int, n_rounds: int, **options: Unpack[StudyOptions]

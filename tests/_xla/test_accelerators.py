@@ -30,7 +30,6 @@ def _on_an_accelerator(monkeypatch):
 
 
 def operations(jaxpr):
-    """All operations of a traced program, and of those within."""
     for operation in jaxpr.eqns:
         yield operation
         inner = jax.tree.leaves(list(operation.params.values()), is_leaf=lambda each: hasattr(each, "eqns"))
@@ -38,14 +37,12 @@ def operations(jaxpr):
 
 
 def products_of_float32(jaxpr):
-    """The precisions of products of float32."""
     for operation in operations(jaxpr):
         if operation.primitive.name == "dot_general" and operation.invars[0].aval.dtype == np.float32:
             yield operation.params["precision"]
 
 
 def rounds(game, learner, key):
-    """Two of them, as `jo.play` would have them."""
     bound, keys = bind(game, learner), stream_keys(key)
     states = start(bound.game, bound.entrant, keys)
     for t in range(1, 3):

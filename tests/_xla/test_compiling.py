@@ -10,12 +10,7 @@ from count_programs import COMPILED
 
 import jaxonline as jo
 from jaxonline._xla import compile_options as compiling
-from jaxonline._xla.compile_options import (
-    Program,
-    fast_compile_options,
-    matmul_options,
-    run_compiled,
-)
+from jaxonline._xla.compile_options import Program, fast_compile_options, matmul_options, run_compiled
 from jaxonline.numerics.triangular import cholesky_and_inverse
 from jaxonline.simulation.blocks import default_mesh
 from jaxonline.verify.sampling import Sampler
@@ -23,7 +18,6 @@ from jaxonline.verify.sampling import Sampler
 
 @pytest.fixture
 def compiled():
-    """The names of the programs that are compiled in this test."""
     names = []
 
     def listen(event, seconds, fun_name=None, **_):
@@ -43,7 +37,6 @@ def test_unknown_compiler_options_are_left_out_with_a_warning(monkeypatch):
 
 
 def test_the_installed_compiler_knows_all_options():
-    """Warnings are errors in the tests."""
     names = ("_FAST_COMPILE", "_ONE_CORE_PER_LOOP", "_WIDE_VECTORS", "_FUSED_PRODUCTS")
     assert all(compiling.supported_options(getattr(compiling, name)) for name in names)
 

@@ -25,7 +25,6 @@ RUNS, PIECES = 10, 4  # five blocks of each job; pieces of a block
 
 @pytest.fixture
 def cores(monkeypatch):
-    """Sets how many cores there seem to be."""
 
     def of(n):
         monkeypatch.setattr(threads.os, "sched_getaffinity", lambda _: range(n), raising=False)
@@ -64,8 +63,7 @@ def at_a_time(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("n_cores", "devices", "n_threads"),
-    some([(1, 1, 1), (3, 1, 3), (40, 1, 5), (4, 2, 1)], (3, 1, 3)),
+    ("n_cores", "devices", "n_threads"), some([(1, 1, 1), (3, 1, 3), (40, 1, 5), (4, 2, 1)], (3, 1, 3))
 )
 def test_number_of_threads_does_not_change_the_bits(reference, cores, monkeypatch, n_cores, devices, n_threads):
     """Each job has five blocks; that of the comparator is one."""
@@ -97,8 +95,6 @@ def test_jax_config_applies_in_threads(cores):
 
 @jo.struct
 class OnHost(jo.Learner):
-    """A learner that asks Python for its next state."""
-
     def init(self, key, specs):
         return jnp.zeros(specs.instance.shape, specs.instance.dtype)
 

@@ -15,25 +15,14 @@ from bad_calls import MASKED, NOT_NUMBERS, Row, check, grouped, row, rows
 
 import jaxonline as jo
 from benchmarks.papers.engines.kernels import aggregate, expert_forecasts, forecast
-from jaxonline import (
-    bounds,
-    comparators,
-    datasets,
-    environments,
-    estimators,
-    feedback,
-    kernels,
-    learners,
-    losses,
-    study,
-    verify,
-)
+from jaxonline import bounds, comparators, datasets, environments, estimators, feedback, kernels, learners, losses
 from jaxonline.environments.adversaries import indistinguishable_pair
 from jaxonline.estimators.fourier import Dictionary
 from jaxonline.feedback import noise
 from jaxonline.kernels import shift_invariant as radial
 from jaxonline.results import statistics
 from jaxonline.simulation import measures, record_rounds
+from jaxonline.study import Report
 
 ERRORS = TypeError, ValueError
 X, Y = np.arange(6.0).reshape(3, 2) / 6, np.array([1.0, -1.0, 1.0])
@@ -41,7 +30,6 @@ KEY = jax.random.key(0)
 GAUSS, EXP, LAW = kernels.Gaussian(2.0), kernels.ExponentialKernel(), estimators.Geometric(2.0)
 MAP = estimators.DotProductFeatureMap(EXP, LAW)
 LENGTH = estimators.GradientLength.for_loss(losses.Squared(), LAW, 1.0)
-STORAGE = learners.Storage(1, 2, 2, 2, 2)
 DICTIONARY = Dictionary(np.zeros((2, 1, 2)))
 STREAM, FULL = environments.DataStream(X, Y), feedback.FullInformation()
 COPIES = feedback.NoisyCopies(noise.gaussian(0.1))
@@ -51,61 +39,29 @@ HALF = learners.EWA(0.5)
 
 
 def kinds_calls():
-    """Components of another kind."""
-    for_loss = estimators.SeriesEstimator.for_loss
-    other_combiners = learners.Perceptron(), learners.Hedge(HALF), learners.EWA
     for name, call, *wrong in (
-        ("kernels", lambda kernel: kernels.Sum([kernel]), kernels.Gaussian, kernels.Linear(), "gauss"),
-        ("kernels", kernels.Sum, GAUSS),
         ("kernel", lambda kernel: radial.truncate(kernel, 1.0), GAUSS, radial.Cauchy),
-        ("kernel", lambda kernel: estimators.DotProductFeatureMap(kernel, LAW), GAUSS),
-        ("kernel", lambda kernel: estimators.GaussianFeatureMap(kernel, LAW), EXP),
-        ("kernel", lambda kernel: estimators.Surrogate(kernel, 0.1, 2), EXP),
-        ("kernel", lambda kernel: estimators.radial_surrogate(kernel, 0.1, 1.0, 2), GAUSS),
-        ("kernel", lambda kernel: estimators.FourierFeatures.draw(KEY, kernel, 2, 3), EXP),
-        ("kernels", lambda kernel: Dictionary.draw(KEY, [kernel], 2, 3), EXP),
-        ("loss", lambda loss: for_loss(loss, LAW, 1.0), losses.Hinge()),
-        ("loss", lambda loss: bounds.noisy_kernel_geometric(EXP, loss, 2.0, 1.0, 0.1, 10, 1.0), losses.Hinge()),
         ("loss", lambda loss: jo.RKHSBall(GAUSS, 1.0, loss), losses.ZeroOne()),
-        ("series", lambda series: estimators.GradientLength(series, "regression"), LENGTH),
-        ("adversary", feedback.AdversarialCopies, noise.gaussian(1.0), environments.ChasingNoise),
-        ("label_noise", lambda law: bounds.moment_bounds(X, Y, None, law), noise.TwoPoints(1.0)),
-        ("combiner", learners.Hedge, *other_combiners),
-        ("combiner", learners.DrawnExpert, *other_combiners),
-        ("combiner", lambda combiner: learners.LabelEfficientHedge(combiner, 0.5), *other_combiners),
+        ("combiner", learners.Hedge, learners.Perceptron(), learners.Hedge(HALF)),
         ("estimator", lambda estimator: learners.KernelGradient(GAUSS, estimator, 0.1, 3), estimators.TwoCopies()),
-        ("surrogate", lambda surrogate: learners.SurrogateKernel(surrogate, 0.1, 3), GAUSS),
-        ("feature_map", lambda m: learners.NoisyKernel(m, LENGTH, 0.1, 1.0, STORAGE), GAUSS),
-        ("gradient_length", lambda g: learners.NoisyKernel(MAP, g, 0.1, 1.0, STORAGE), LENGTH.series),
-        ("feature_map", lambda m: learners.Storage.for_horizon(m, LENGTH, 2, 10), GAUSS),
-        ("length", lambda g: learners.Storage.for_horizon(MAP, g, 2, 10), LENGTH.series),
-        ("feature_map", lambda m: bounds.noisy_kernel(m, LENGTH, 1.0, 0.1, 10, 1.0), GAUSS),
-        ("gradient_length", lambda g: bounds.noisy_kernel(MAP, g, 1.0, 0.1, 10, 1.0), LENGTH.series),
-        ("environment", lambda environment: jo.Game(environment, FULL), FULL, X),
-        ("feedback", lambda answers: jo.Game(STREAM, answers), noise.gaussian(0.1), STREAM),
         ("feedback", lambda own: jo.play(GAME, jo.WithFeedback(LEARNER, own), KEY, 3), None, 3.0, STREAM),
-        ("learner", lambda learner: jo.play(GAME, learner, KEY, 3), losses.Squared()),
-        ("environment", environments.Rewards, 3.0, FULL),
         ("comparator", lambda ball: comparators.cumulative_statistic(ball, X, Y), comparators.BestSegments(2)),
-        ("loss", comparators.BestExpert, 3, FULL),
         ("outcomes", lambda y: comparators.BestSegments(2).best_losses(None, y, np.array([1])), np.zeros(3)),
         ("schedule", learners.Schedule, lambda: 0.1, lambda _: np.ones(2)),
         ("step_size", lambda step: jo.GradientLearner(estimators.FullGradient(), step), optax.adam(0.1)),
+        ("optimizer", lambda value: jo.GradientLearner(estimators.FullGradient(), 0.1, optimizer=value), optax.adam),
     ):
         yield from rows(name, call, TypeError, *wrong)
 
 
 def arrays_calls():
-    """Shapes and entries."""
     for name, call, *wrong in (
         ("covariance", noise.gaussian, [[1.0, 2.0], [0.0, 1.0]], -np.eye(2), [[1.0, 2.0], [2.0, 1.0]], np.ones((2, 3)),
          -1.0, np.ones((2, 2, 2)), [-1.0, 1.0]),
         ("covariance", lambda c: estimators.Surrogate(GAUSS, c, 2), -1.0, [-1.0, 1.0], 3.0, np.nan),
         ("covariance", lambda c: feedback.Replicates(X[None], None, c), -1.0, [np.inf], [1.0] * 4, [1.0]),
-        ("X", lambda X: environments.DataStream(X, Y), np.full((3, 2), np.nan), np.full((3, 2), 1e39), X[:2], Y,
-         np.zeros((0, 2)), np.zeros((3, 0))),
-        ("y", lambda y: environments.DataStream(X, y), [np.nan, 1.0, 1.0], [1e39, 1.0, 1.0], [1.0], 1.0),
-        ("X", feedback.Replicates, X, [[[np.nan]]], [[[]]]),
+        ("X", lambda X: environments.DataStream(X, Y), np.full((3, 2), 1e39), X[:2], np.zeros((3, 0))),
+        ("y", lambda y: environments.DataStream(X, y), [1e39, 1.0, 1.0], [1.0], 1.0),
         ("y", lambda y: feedback.Replicates(X[None], y), Y, [[np.inf]], X),
         ("delay", lambda delay: jo.Delayed(jo.Bandit(), delay), -1, [1, -2]),
         ("weights", environments.LinearModel, [1e39], np.eye(2)),
@@ -118,21 +74,15 @@ def arrays_calls():
         ("starts", lambda at: environments.SwitchingArms(np.full((3, 2), 0.5), at), [3, 2]),
         ("means", lambda means: environments.SwitchingArms(means, [2]), [0.5], np.full((2, 2), 1.5)),
         ("probabilities", estimators.FiniteDistribution, [0.5, 0.2], [-0.5, 1.5]),
-        ("frequencies", estimators.FourierFeatures, np.full((2, 2), np.nan), np.zeros((0, 2)), Y),
-        ("phases", lambda phases: estimators.FourierFeatures(X, phases), [np.nan, 1.0, 1.0], np.ones(2)),
-        ("frequencies", Dictionary, X, np.full((1, 1, 1), np.nan)),
+        ("phases", lambda phases: estimators.FourierFeatures(X, phases), np.ones(2)),
         ("weights", lambda weights: radial.GaussianMixture([1.0, 1.0], weights), [1.0]),
-        ("X", lambda X: comparators.best_in_rkhs_ball(GAUSS, X, Y, 1.0), X * np.nan, X[0], X[:2]),
-        ("y", lambda y: comparators.best_in_rkhs_ball(GAUSS, X, y, 1.0), Y * np.nan, Y[:2], np.ones((3, 1))),
+        ("X", lambda X: comparators.best_in_rkhs_ball(GAUSS, X, Y, 1.0), X[:2]),
         ("y", lambda y: comparators.best_in_rkhs_ball(GAUSS, X, y, 1.0, losses.Logistic()), [0, 1, 0]),
         ("rounds", lambda at: jo.RKHSBall(GAUSS, 1.0).best_losses(X, Y, at), [], [0], [4], [2, 1], [1.5]),
-        ("coefficients", lambda a: comparators.rkhs_norm(GAUSS, X, a), Y[:2], Y * np.nan),
-        ("coefficients", lambda a: comparators.positive_negative_angle(GAUSS, X, a), Y[:2], Y * np.nan),
-        ("X", lambda X: bounds.moment_bounds(X, Y), X[0], X * np.nan, X[:2]),
-        ("gaps", lambda gaps: bounds.ucb1(gaps, 10), [0.1, 0.2], [0.0, 1.5]),
+        ("coefficients", lambda a: comparators.rkhs_norm(GAUSS, X, a), Y[:2]),
+        ("coefficients", lambda a: comparators.positive_negative_angle(GAUSS, X, a), Y[:2]),
+        ("X", lambda X: bounds.moment_bounds(X, Y), X[:2]),
         ("hinge_losses", lambda h: bounds.passive_aggressive("PA", 1.0, 1.0, h), [0.1]),
-        ("X", lambda X: comparators.cumulative_statistic(jo.L2Ball(1.0), X, Y), X * np.nan, X[:2], 3.0),
-        ("X", lambda X: datasets.checksum(X, Y), X * np.nan, X[:2], 3.0),
         ("experts", lambda X: aggregate(HALF, X, Y, dtype="float32"), X * np.nan, X[0], X[:2], 1e39 + X),
         ("Z", lambda Z: forecast(Z, Y, dtype="float32"), X * np.nan, X[0], X[:2], 1e39 + X),
         ("X", lambda X: expert_forecasts(DICTIONARY, X, Y, dtype="float32"), X * np.nan, X[0], X[:2]),
@@ -204,7 +154,6 @@ def relations_calls():
 
 
 def methods_calls():
-    """Arguments of methods and of functions of modules."""
     bound = bounds.two_copies(1.0, 1.0, 1.0, 10)
     oracle = feedback.CopiesOracle(KEY, 1, X[0], Y[0], noise=lambda key, index: 0.0)  # type: ignore[arg-type]
     for name, call, *wrong in (
@@ -217,9 +166,9 @@ def methods_calls():
         ("cut", lambda cut: radial.truncate(radial.Cauchy(1.0), cut), 0.0, -1.0, None),
         ("n_nodes", lambda n: radial.truncate(radial.Cauchy(1.0), 1.0, n), 0, 1.5),
         ("index", oracle.copy, -1, 1.5, True),
-        ("seed", lambda seed: study.Context(seed=seed), -1, 1.5),
-        ("tables", study.Report, None, [1], {"a": [1]}),
-        ("figures", lambda figures: study.Report({}, figures), [1], {"a": 1}),
+        ("seed", lambda seed: jo.Context(seed=seed), -1, 1.5),
+        ("tables", Report, None, [1], {"a": [1]}),
+        ("figures", lambda figures: Report({}, figures), [1], {"a": 1}),
         ("n_rounds", lambda n: record_rounds(n, 4), 0, 1.5),
         ("record_at", lambda at: record_rounds(10, at), [1.5, 3.0], 0, [11]),
         ("spacing", lambda spacing: record_rounds(10, 4, spacing), "lin", 3),
@@ -352,7 +301,7 @@ def results_calls():
 
 def verification_calls():
     def unbiased(**changed):
-        return verify.unbiased(**({"estimator": jax.random.normal, "target": 0.0} | changed))
+        return jo.verify.unbiased(**({"estimator": jax.random.normal, "target": 0.0} | changed))
 
     for name, *wrong in (
         ("target", np.nan, np.inf, np.zeros(2)),
@@ -374,10 +323,10 @@ def verification_calls():
     yield row(lambda: unbiased(method="bernstein"), ValueError, "range")
     yield row(lambda: unbiased(method="enumeration"), ValueError, "support")
     normal = jax.random.normal
-    yield from rows("limit", lambda limit: verify.second_moment(normal, limit), ValueError, 0.0, -1.0, np.nan)
-    yield from rows("exact", lambda exact: verify.second_moment(normal, 1.0, exact=exact), ValueError, -1.0)
-    yield from rows("value", lambda value: verify.bound(value, 1.0), ERRORS, np.nan, [1.0])
-    yield from rows("limit", lambda limit: verify.bound(1.0, limit), ERRORS, 0.0, -1.0, np.nan)
+    yield from rows("limit", lambda limit: jo.verify.second_moment(normal, limit), ValueError, 0.0, -1.0, np.nan)
+    yield from rows("exact", lambda exact: jo.verify.second_moment(normal, 1.0, exact=exact), ValueError, -1.0)
+    yield from rows("value", lambda value: jo.verify.bound(value, 1.0), ERRORS, np.nan, [1.0])
+    yield from rows("limit", lambda limit: jo.verify.bound(1.0, limit), ERRORS, 0.0, -1.0, np.nan)
 
 
 def tracers_calls():

@@ -30,12 +30,10 @@ def _histories(game, learner, n_rounds, n_runs):
 
 
 def histories(environment, learner, feedback, loss, n_rounds=T, n_runs=RUNS):
-    """Return the moves, outcomes and losses of all runs."""
     return _histories(jo.Game(environment, feedback, loss=loss), learner, n_rounds, n_runs)
 
 
 def upper(values, comparisons):
-    """Return the upper end of the confidence interval of the mean."""
     z = stats.norm.ppf(1 - FALSE_ALARM / comparisons)
     return float(values.mean() + z * values.std(ddof=1) / np.sqrt(len(values)))
 

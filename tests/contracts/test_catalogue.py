@@ -8,18 +8,15 @@ from pathlib import Path
 
 import jax
 import pytest
-from study_files import toml
 from tiers import some
 
 import jaxonline as jo
 from jaxonline.parameters.check import Limits
 from jaxonline.parameters.signatures import Parameter, exported_names
-from jaxonline.simulation.sweeps import as_team
-from jaxonline.study import load_study_file
 from jaxonline.study.files.builder import Builder
 from jaxonline.study.files.catalogue import PACKAGES as KINDS
 from jaxonline.study.files.catalogue import catalogue, first_line
-from jaxonline.study.files.source import SourceFile, StudyFileError
+from jaxonline.study.files.source import SourceFile
 
 PACKAGES = ("learners", "environments", "feedback", "losses", "estimators", "kernels", "comparators", "bounds")
 HORIZON = 64
@@ -134,7 +131,6 @@ def value_for(parameter: Parameter):
 
 
 def table_for(name: str) -> dict:
-    """Return the smallest table of an entry in a study file."""
     own = OWN_ARGUMENTS.get(name, {})
     parameters = catalogue()[name].parameters
     needed = {item.name: value_for(item) for item in parameters.values() if item.required and item.name not in own}
@@ -151,7 +147,6 @@ NAMES = {  # of kinds that are texts, and of protocols
 
 
 def fitting(kind):
-    """Return the name of an object of this kind."""
     name = kind.strip("`") if isinstance(kind, str) else kind.__name__
     return NAMES.get(name) or next(one.name for one in catalogue().values() if makes(one.function, kind))
 
@@ -182,85 +177,3 @@ def test_entry_is_built(name):
     with jax.numpy_dtype_promotion("standard"):
         built = BUILD.build(table, ())
     assert not inspect.isclass(entry.function) or isinstance(built, entry.function)
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Every learner plays some game
-
-LINE = {"type": "LinearModel", "weights": [0.5, -0.2, 0.1]}
-ARMS = {"type": "BernoulliArms", "means": [0.2, 0.5, 0.8]}
-ROWS = {"type": "DataStream", "y": [[0.2, 0.5, 0.1], [0.3, 0.1, 0.9]]}
-SIGNS = {"type": "SeparableData", "direction": [1.0, 1.0]}
-GAUSSIAN = {"type": "Gaussian", "width": 1.0}
-DICTIONARY = {"type": "Dictionary.draw", "key": 0, "dimension": 3, "n_frequencies": 4, "kernels": [GAUSSIAN, GAUSSIAN]}
-DELAY = {"type": "GivenDelays", "rounds": 2}
-GAMES = [
-    {"environment": LINE, "feedback": "FullInformation"},
-    {"environment": LINE, "feedback": {"type": "NoisyCopies", "noise": {"type": "gaussian", "covariance": 0.1}}},
-    {"environment": LINE, "feedback": {"type": "Attributes", "budget": 2}},
-    {"environment": ARMS, "feedback": "Bandit", "loss": "ArmLoss"},
-    {"environment": ARMS, "feedback": "SemiBandit", "loss": "SumOfArms"},
-    {"environment": {"type": "PreferenceArms"} | PAIRS, "feedback": "Duel", "loss": {"type": "PairLoss", "winner": 0}},
-    {"environment": ARMS, "feedback": "FullInformation", "loss": "ExpectedLoss"},
-    {"environment": ARMS, "feedback": "FullInformation", "loss": "ArmLoss"},
-    {"environment": ARMS, "feedback": "OnRequest", "loss": "ExpectedLoss"},
-    {"environment": SIGNS, "feedback": "FullInformation", "loss": "ZeroOne"},
-    {"environment": {"type": "ContextualLinearArms", "weights": [1.0, 0.0], "n_arms": 3}, "feedback": "Bandit",
-     "loss": "ArmLoss"},
-    {"environment": ROWS | {"X": [[[0.2, 0.3, 0.5]] * 2] * 2}, "feedback": "Bandit", "loss": "ArmLoss"},
-    {"environment": ROWS | {"X": [[0.1], [0.2]]}, "loss": "SquaredDistance",
-     "feedback": {"type": "LossOfMove", "loss": "SquaredDistance"}},
-    {"environment": ARMS, "loss": "ArmLoss", "feedback": {"type": "Delayed", "feedback": "Bandit", "delay": DELAY}},
-]  # fmt: skip
-GAME_ARGUMENTS = {
-    "BOLD": {"learner": "UCB1", "max_delay": 2}, "UpdateOnArrival": {"learner": "UCB1"},
-    "SequentialHalving": {"budget": 6},
-    "MultiKernel": {
-        "combiner": {"type": "EWA", "eta": 0.5}, "expert": {"type": "VAW", "allow_float32": True},
-        "dictionary": DICTIONARY,
-    },
-    "VAW": {"allow_float32": True}, "Raker": {"dictionary": DICTIONARY},
-    "AER": {"n_attributes": 2}, "AERR": {"n_attributes": 2}, "Baseline": {"n_attributes": 2},
-    "GradientLearner": {"estimator": "FullGradient"}, "OnlineNewtonStep": {"estimator": "FullGradient"},
-    "AdaGrad": {"estimator": "FullGradient"},
-    "MirrorLearner": {"estimator": "FullGradient", "mirror_map": "LogBarrier"},
-    "ExponentiatedGradient": {"estimator": "FullGradient"},
-    "SurrogateKernel": {"surrogate": {"type": "Surrogate", "kernel": GAUSSIAN, "covariance": 0.1, "dimension": 3}},
-    "WithFeatures": {
-        "learner": {"type": "GradientLearner", "estimator": "FullGradient", "step_size": 0.1},
-        "features": {"type": "FourierFeatures.draw", "key": 1, "kernel": GAUSSIAN, "dimension": 3, "n_frequencies": 4},
-    },
-    "NoisyKernel": {
-        "feature_map": {"type": "GaussianFeatureMap", "kernel": GAUSSIAN, "law": {"type": "Geometric", "p": 4.0}},
-        "gradient_length": {
-            "type": "GradientLength.for_loss", "loss": "Squared", "law": "cost_aware", "second_moment": 1.0,
-        },
-        "radius": 0.6,
-    },
-    "Truncated": {"learner": {"type": "EWA", "eta": 0.5}},
-    "DrawnExpert.over_horizon": {"n_experts": 3}, "EXP4.over_horizon": {"n_experts": 2, "n_arms": 3},
-}  # fmt: skip
-LEARNERS = [
-    name
-    for name, entry in catalogue().items()
-    if name in ENTRIES and (entry.kind, makes(entry.function, jo.Learner)) == ("learners", True)
-]
-
-
-@pytest.mark.parametrize("name", some(LEARNERS, "UCB1", "EXP3.over_horizon", "Hedge", "Truncated", "PassiveAggressive"))
-def test_every_learner_of_a_study_file_plays_some_game(name, tmp_path):
-    """The study is traced; only random arguments of constructors are compiled."""
-    errors = []
-    learner = table_for(name) | GAME_ARGUMENTS.get(name, {})
-    for game in GAMES:
-        table = {"rounds": 16, "runs": 2, "game": game, "learners": {"it": learner}}
-        (tmp_path / "study.toml").write_text(toml(table)[0])
-        try:
-            with jax.numpy_dtype_promotion("standard"):
-                study = load_study_file(tmp_path / "study.toml")
-                as_team(study.game, "it", study.learners["it"])
-        except (StudyFileError, ValueError, TypeError) as error:
-            errors.append(str(error))
-        else:
-            return
-    raise AssertionError("\n".join(errors))

@@ -234,7 +234,6 @@ def opened(feedback: Any, key: Any, t: int, x: Any, y: Any, y_hat: Any) -> Any:
 
 
 def leaf_types(tree: Any) -> list[tuple]:
-    """Return the structure, and shape, dtype and weak type of every leaf."""
     leaves, structure = jax.tree.flatten(tree)
     return [structure, *((leaf.shape, leaf.dtype, getattr(leaf, "weak_type", False)) for leaf in leaves)]
 
@@ -397,19 +396,6 @@ def test_queries_count_distinct_copies():
         oracle.copy(-1)
     with pytest.raises(ValueError, match="covariance"):
         _ = jo.NoisyCopies(jo.noise.gaussian(1.0)).open(jax.random.key(0), t, x, y, y).covariance
-
-
-def test_noise_depends_on_run_round_and_index_only():
-    x, y = jnp.zeros(3), jnp.float32(0.0)
-
-    def draws(key, t):
-        oracle = noisy().open(key, jnp.int32(t), x, y, y)
-        return [oracle.copy(0), oracle.copy(1), oracle.label(0), oracle.label(1)]
-
-    key = jax.random.key(7)
-    assert bits(draws(key, 1)) == bits(draws(key, 1))
-    values = np.concatenate([np.ravel(v) for v in draws(key, 1) + draws(jax.random.key(8), 1)])
-    assert len(np.unique(values)) == len(values)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -8,15 +8,13 @@ import pytest
 import jaxonline as jo
 from jaxonline.estimators import FullGradient, TwoCopies
 from jaxonline.parameters.errors import DivergedRunsWarning
-from jaxonline.parameters.struct import struct
-from jaxonline.simulation import simulate
 from jaxonline.simulation.blocks import default_mesh
 
 ONE_DEVICE = default_mesh(jax.devices()[:1])
 RUNS, ROUNDS, BAD_ROUND = 16, 20, 6
 
 
-@struct
+@jo.struct
 class Faulty(jo.Environment):
     """A stream whose answer of round 6 is `value` in the runs that draw a number below `share`."""
 
@@ -43,7 +41,7 @@ def faulty_study(share: float, value: float) -> jo.Result:
         "two": jo.GradientLearner(TwoCopies(), step_size=0.1, radius=1.0),
     }
     game = jo.Game(Faulty(share, value), jo.NoisyCopies(jo.noise.gaussian(0.1)))
-    return simulate(
+    return jo.simulate(
         game, learners, n_runs=RUNS, n_rounds=ROUNDS, key=1, block_size=8, record_at=[4], comparator=jo.L2Ball(1.0),
         mesh=ONE_DEVICE,
     )  # fmt: skip
@@ -68,13 +66,11 @@ def test_nan_affects_only_its_run_and_is_counted(healthy, value):
         np.testing.assert_array_equal(got[:, ~bad], wanted[:, ~bad], name)
         np.testing.assert_array_equal(got[..., 0], wanted[..., 0], "round 4 is before it happened")
 
-    assert result.failed.tolist() == [bad.sum()] * 2
-    assert [row["failed"] for row in result.table()] == [bad.sum()] * 2
-    estimate = result.mean()
+    assert [row["failed"] for row in result.table()] == result.failed.tolist() == [bad.sum()] * 2
+    estimate, difference = result.mean(), result.paired_difference("two", "full")
     assert (estimate.n_runs == RUNS - bad.sum()).all()
     np.testing.assert_allclose(estimate.mean, healthy.regret[:, ~bad].mean(axis=1), rtol=1e-12)
     assert np.isfinite(result.quantiles()).all()
-    difference = result.paired_difference("two", "full")
     assert (difference.n_runs == RUNS - bad.sum()).all()
     assert np.isfinite(difference.mean).all()
 
@@ -86,7 +82,9 @@ def test_diverging_member_of_a_sweep_does_not_affect_others():
 
     def study(*etas):
         learners = jo.sweep({eta: jo.GradientLearner(TwoCopies(), step_size=eta) for eta in etas})
-        return simulate(game, learners, n_runs=8, n_rounds=40, comparator=jo.L2Ball(1.0), record_at=2, mesh=ONE_DEVICE)
+        return jo.simulate(
+            game, learners, n_runs=8, n_rounds=40, comparator=jo.L2Ball(1.0), record_at=2, mesh=ONE_DEVICE
+        )
 
     calm = study(0.1, 0.05)
     with pytest.warns(DivergedRunsWarning, match=r"'learner\[1000.0\]' in 8 of 8 runs"):
@@ -95,12 +93,8 @@ def test_diverging_member_of_a_sweep_does_not_affect_others():
     first = result.first_nonfinite[1]
     assert ((first > 2) & (first <= 40)).all()
     np.testing.assert_array_equal(result.cumulative_loss[0], calm.cumulative_loss[0])
-    estimate, rows = result.mean(), result.table()
-    np.testing.assert_array_equal(estimate.mean[0], calm.mean().mean[0])
-    assert np.isnan(estimate.mean[1]).all()
-    assert np.isnan(rows[1]["regret"])
-    assert (rows[0]["failed"], rows[1]["failed"]) == (0, 8)
-    assert np.isfinite(result.quantiles()[:, 0]).all()
+    np.testing.assert_array_equal(result.mean().mean[0], calm.mean().mean[0])
+    assert np.isnan(result.mean().mean[1]).all()
     assert np.isnan(result.quantiles()[:, 1]).all()
 
 
@@ -109,24 +103,8 @@ def test_overflow_of_the_sum_counts_as_divergence():
     game = jo.Game(jo.environments.DataStream(np.zeros((1, 1)), np.array([1.4e19])), jo.FullInformation())
     learner = jo.GradientLearner(FullGradient(), step_size=0.1)
     with pytest.warns(DivergedRunsWarning, match="in 2 of 2 runs, from round 2 on"):
-        result = simulate(game, learner, n_runs=2, n_rounds=3, record_at=3, mesh=ONE_DEVICE)
+        result = jo.simulate(game, learner, n_runs=2, n_rounds=3, record_at=3, mesh=ONE_DEVICE)
     assert np.isfinite(result.cumulative_loss[..., 0]).all()
     assert not np.isfinite(result.cumulative_loss[..., 1]).any()
     assert result.first_nonfinite.tolist() == [[2, 2]]
     assert np.isnan(result.mean("cumulative_loss").mean).all()
-
-
-@pytest.mark.long
-def test_integers_are_accepted_as_numbers():
-    def study(X, y, one, two):
-        learner = jo.GradientLearner(FullGradient(), step_size=one, radius=two)
-        game = jo.Game(jo.environments.DataStream(X, y), jo.FullInformation())
-        return simulate(game, learner, n_runs=1, n_rounds=3, comparator=jo.L2Ball(two), mesh=ONE_DEVICE)
-
-    with jax.numpy_dtype_promotion("standard"):
-        whole, real = (
-            study(np.eye(3, dtype=int), [1, 2, 3], 1, 2),
-            study(np.eye(3), np.array([1.0, 2.0, 3.0]), 1.0, 2.0),
-        )
-    assert whole.meta["dtype"] == "float32"
-    np.testing.assert_array_equal(whole.regret, real.regret)

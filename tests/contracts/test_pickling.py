@@ -11,17 +11,12 @@ import optax
 import pytest
 from mechanisms import bits
 from registry import LEARNERS
-from tiers import some
 
 import jaxonline as jo
 from jaxonline.estimators import FullGradient
 from jaxonline.parameters.struct import intern_functions
 
 COPIES = {"pickle": lambda item: pickle.loads(pickle.dumps(item)), "deepcopy": copy.deepcopy}
-PLAYED = (  # learners that need one program each
-    "two copies, adam, schedule, ball", "kernel gradient", "AER", "Baseline", "exponentiated gradient", "doubling",
-    "noisy kernel, Gaussian, ball", "Fourier features, naive copy", "multi-kernel",
-)  # fmt: skip
 
 
 @pytest.mark.parametrize("way", COPIES)
@@ -33,48 +28,21 @@ def test_copy_has_the_same_program_and_the_same_numbers(name, way):
     assert jax.tree.structure(other) == jax.tree.structure(learner)
     assert hash(jax.tree.structure(other)) == hash(jax.tree.structure(learner))
     assert bits(other) == bits(learner)
-
-
-@pytest.mark.parametrize("name", some(PLAYED, *PLAYED[:2]))
-def test_copy_plays_the_same_moves_without_compilation(name):
-    entry, traces = LEARNERS[name](), []
-    game = jo.Game(entry.rows(4), entry.feedback, loss=entry.loss)
-
-    @jax.jit
-    def played(learner):
-        traces.append(learner)
-        return jo.play(game, learner, jax.random.key(0), 4)
-
-    with entry.promotion():
-        first = bits(played(entry.learner))
-        assert all(bits(played(copied(entry.learner))) == first for copied in COPIES.values())
-    assert len(traces) == 1
+    assert list(map(type, jax.tree.leaves(other))) == list(map(type, jax.tree.leaves(learner)))
 
 
 OPTIMIZERS = {
-    "masked numbers": lambda: optax.chain(optax.clip(0.5), optax.scale_by_rms(decay=0.8), optax.scale(-1.0)),
     "momentum, schedule": lambda: optax.sgd(optax.cosine_decay_schedule(1.0, 30), momentum=0.7, nesterov=True),
     "lookup": lambda: optax.named_chain(("clip", optax.clip(1.0)), ("rate", optax.scale(-1.0))),
     "joined": lambda: optax.sgd(optax.join_schedules(2 * [optax.linear_schedule(1, 0, 9)], [5])),
-    "adaptive": lambda: optax.contrib.cocob(),
     "hyperparameters": lambda: optax.inject_hyperparams(optax.sgd)(learning_rate=1.0),
 }
 
 
 @pytest.mark.parametrize("name", OPTIMIZERS)
-def test_copy_of_an_optax_transformation_updates_as_the_original(name):
+def test_copy_of_an_optax_transformation_is_the_original(name):
     optimizer = intern_functions(OPTIMIZERS[name]())
-    w, g = jnp.arange(3.0), jnp.array([0.3, -2.0, 0.1])
-    learner = jo.GradientLearner(FullGradient(), 0.1, optimizer=optimizer)
-    copied = pickle.loads(pickle.dumps(learner)).optimizer
-
-    def twice(optimizer):
-        updates, state = optimizer.update(g, optimizer.init(w), w)
-        return optimizer.update(0.5 * g, state, w + updates)
-
-    with jax.numpy_dtype_promotion("standard"):
-        assert bits(twice(copied)) == bits(twice(optimizer))
-    assert copied is optimizer
+    assert pickle.loads(pickle.dumps(with_optimizer(optimizer))).optimizer is optimizer
 
 
 def test_another_process_reads_a_pickled_learner():
@@ -90,7 +58,6 @@ def test_another_process_reads_a_pickled_learner():
 
 
 def sign_descent() -> optax.GradientTransformation:
-    """Return a transformation of the user that takes signs of the gradient."""
 
     def update(updates, state, params=None):
         return jax.tree.map(lambda g: -jnp.sign(g), updates), state
@@ -122,9 +89,3 @@ def test_cloudpickle_writes_local_functions():
     learner = with_optimizer(optax.chain(sign_descent(), optax.scale(0.5)))
     other = pickle.loads(cloudpickle.dumps(learner))
     assert other.optimizer.update(jnp.array([3.0]), other.optimizer.init(None))[0].tolist() == [-0.5]
-
-
-def test_other_optimizers_raise_a_type_error():
-    for wrong in (optax.adam, lambda: 1.0, optax.GradientTransformation, "adam"):
-        with pytest.raises(TypeError, match="optimizer: must be an optax GradientTransformation"):
-            with_optimizer(wrong)

@@ -27,7 +27,6 @@ class Row(NamedTuple):
 
 
 def row(call: Callable[[], Any], error: Any, text: str) -> Row:
-    """Return a call without arguments as a row."""
     return Row(call, error, text, "")
 
 
@@ -39,7 +38,6 @@ def rows(name: str, call: Callable[[Any], Any], error: Any, *wrong: Any) -> Iter
 
 
 def innermost(error: Exception) -> str:
-    """Return the file that raised the error."""
     return traceback.extract_tb(error.__traceback__)[-1].filename
 
 
@@ -50,7 +48,6 @@ def check(group: list[Row]) -> None:
 
 
 def _fault(bad: Row) -> str | None:
-    """Return the fault of the outcome of a bad call, or None."""
     try:
         result = bad.call()
     except Exception as error:

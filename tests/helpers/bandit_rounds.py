@@ -46,13 +46,11 @@ def random_rounds(seed=0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def round_keys(key, t):
-    """Return the keys for predict and update in round t."""
     return tuple(jax.random.fold_in(jax.random.fold_in(key, t), index) for index in (0, 1))
 
 
 @jax.jit
 def arms_of_run(learner, x, losses, key):
-    """Return the arms of a run."""
 
     def play_round(state, row):
         t, x, losses = row

@@ -7,18 +7,18 @@ import jax
 import pytest
 
 COMPILED = "/jax/core/compile/backend_compile_duration"
-_names: list[str] = []
+_compiled: list[tuple[str, float]] = []
 
 
 def n_compiled(function: str | None = None) -> int:
     """How many programs of a function, as "advance", this process has compiled or taken from the cache on disk; by
     default of all."""
-    return len(_names) if function is None else _names.count(f"jit({function})")
+    return len(_compiled) if function is None else [name for name, _ in _compiled].count(f"jit({function})")
 
 
 def _listen(event, seconds, fun_name="", **_):
     if event == COMPILED:
-        _names.append(fun_name)
+        _compiled.append((fun_name, seconds))
 
 
 jax.monitoring.register_event_duration_secs_listener(_listen)
@@ -32,19 +32,15 @@ class ProgramCounter:
     """Counts in the worker, travels with each report, and is summed up where the reports arrive."""
 
     def __init__(self):
-        self.since_last_report: list[float] = []
+        self.reported = 0
         self.programs: Counter[str] = Counter()
         self.seconds: Counter[str] = Counter()
-        jax.monitoring.register_event_duration_secs_listener(self.listen)
-
-    def listen(self, event, seconds, **_):
-        if event == COMPILED:
-            self.since_last_report.append(seconds)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self):
         report = yield
-        report.compilations, self.since_last_report = self.since_last_report, []
+        report.compilations = [seconds for _, seconds in _compiled[self.reported :]]
+        self.reported = len(_compiled)
         return report
 
     def pytest_runtest_logreport(self, report):

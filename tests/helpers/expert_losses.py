@@ -17,5 +17,4 @@ def losses_of(seed, n_rounds=T, n_experts=K):
 
 
 def on_losses(learner, losses):
-    """Return moves, states and infos of a run on these losses."""
     return played(learner, ((), jnp.asarray(losses)))

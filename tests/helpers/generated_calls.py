@@ -25,8 +25,6 @@ from jaxonline.parameters.signatures import Parameter, exported_names, parameter
 
 
 class Unprintable:
-    """An object that cannot be printed."""
-
     def __repr__(self) -> str:
         raise RuntimeError("this object cannot be printed")
 
@@ -36,24 +34,25 @@ CYCLE.append(CYCLE)
 UNPRINTABLE = Unprintable()
 ANYTHING = "anything"
 EMPTY = np.zeros(0)
+ONES = np.ones(3)
+OTHERS = {  # a component of each kind, and a struct of no kind
+    "learner": jo.learners.Perceptron(), "combiner": jo.learners.EWA(0.5), "comparator": jo.BestArm(),
+    "feedback": jo.FullInformation(), "noise": jo.noise.gaussian(0.1), "law": jo.estimators.Geometric(2.0),
+    "measure": jo.Mistakes(), "interval": jo.intervals.Student(), "delay": jo.delays.UniformDelay(2),
+    "environment": jo.environments.BernoulliArms([0.5]), "stranger": jo.learners.Storage(1, 2, 2, 2, 2),
+}  # fmt: skip
+FUNCTIONS = (  # components that are functions, too
+    jo.losses.Hinge(), jo.estimators.TwoCopies(), jo.kernels.Gaussian(1.0), jo.kernels.Linear(), jo.kernels.Cauchy(1.0),
+)  # fmt: skip
 ALLOWED = {  # values that are valid although the declaration does not mention them
     ("environments.DataStream", "X"): (None,),  # a game without instances
+    ("Delayed", "delay"): (ONES,),
+    ("tune", "learner"): (OTHERS["learner"],),
     ("struct", "cls"): (type,),
     ("simulate", "measures"): (EMPTY,),
     ("tune", "measures"): (EMPTY,),
     ("verify.unbiased", "range"): (list,),  # not used by the method of the example
     ("bandit_game", "means"): (np.ndarray, list),
-}
-UNCHECKED = {  # of some values the error comes later than the call, or from NumPy, or does not name the argument
-    "Context": ("checkpoint", "mesh", "progress", "cluster"),
-    "benchmark": ("checkpoint", "progress"),
-    "load_study_file": ("path",),
-    "intervals.Bounded": ("quantity", "low", "high"),
-    "intervals.Betting": ("quantity", "low", "high"),
-    "delays.GivenDelays": ("rounds",),
-    "Delayed": ("delay",),
-    "datasets.is_local": ("data",),
-    "datasets.load": ("data",),
 }
 VALID = {  # arguments of classmethods whose docstring has no example
     "n_arms": 3, "n_experts": 3, "n_rounds": 20, "n_switches": 1, "delta": 0.1, "gap": 0.5, "c": 6.0,
@@ -87,7 +86,7 @@ VALUES: tuple[tuple[Any, set[str]], ...] = (
     (np.inf, {"infinity"}),
     (-np.inf, set()),
     (1.5, {"number", "array"}),
-    (np.ones(3), {"array"}),
+    (ONES, {"array"}),
     (10**400, {"integer", "seed"}),
 )
 
@@ -111,7 +110,6 @@ class Call(NamedTuple):
     recorded: Recorded
 
     def __call__(self, **changes: Any) -> Any:
-        """Call the function with some arguments changed."""
         arguments, positional, named = self.recorded.arguments | changes, [], {}
         for parameter in inspect.signature(self.function).parameters.values():
             if parameter.kind is parameter.VAR_POSITIONAL:
@@ -218,11 +216,24 @@ def _run_example(name: str, function: Callable[..., Any], record: Callable[..., 
 
 
 def invalid_values(call: Call, parameter: Parameter) -> Iterator[Any]:
-    """Yield values that the declaration of a parameter excludes."""
     allowed = ALLOWED.get((call.name, parameter.name), ())
     for value in (*_excluded_values(parameter), *_outside(parameter, call.recorded.arguments[parameter.name])):
         if not any(value is one or (isinstance(one, type) and type(value) is one) for one in allowed):
             yield value
+    if ANYTHING not in parameter.takes:
+        yield from (value for value in _other_components(parameter) if not any(value is one for one in allowed))
+        if hasattr(valid := call.recorded.arguments[parameter.name], "__dataclass_fields__"):
+            yield type(valid)
+
+
+def _other_components(parameter: Parameter) -> Iterator[Any]:
+    """Yield components of other kinds; where a function is also valid, only those that are no functions."""
+    classes = tuple(kind for kind in parameter.kinds if isinstance(kind, type))
+    takes_functions = "function" in parameter.takes or {"loss", "schedule"} & {*parameter.kinds}
+    functions = [] if takes_functions else [("function", value) for value in FUNCTIONS]
+    for kind, value in (*OTHERS.items(), *functions):
+        if kind not in parameter.kinds and not isinstance(value, classes):
+            yield [value] if "components" in parameter.takes else value
 
 
 def _excluded_values(parameter: Parameter) -> Iterator[Any]:
@@ -241,7 +252,12 @@ def _excluded_values(parameter: Parameter) -> Iterator[Any]:
 
 
 def _outside(parameter: Parameter, valid: Any) -> Iterator[Any]:
-    """Yield numbers outside the limits, or arrays of the shape of a valid one whose entries are outside."""
+    """Yield numbers outside the limits, or arrays like a valid one with entries outside, another shape or dtype."""
+    if "array" in parameter.takes and np.size(valid) > 1 and isinstance(valid, list | tuple | np.ndarray | jax.Array):
+        array = np.array(valid, float)
+        yield from (np.append(array.ravel()[1:], np.nan).reshape(array.shape), array[:0], array + 1j)
+        if "number" not in parameter.takes:
+            yield array[None]
     if parameter.takes & {"number", "integer", "array"}:
         limits, is_integer = parameter.limits, "integer" in parameter.takes
         step = 1 if is_integer else 1e-3
@@ -268,6 +284,4 @@ def fault_of(call: Call, parameter: str, value: Any) -> str:
 
 
 def parameters(call: Call) -> list[Parameter]:
-    """Return the parameters of a call that have a value and are checked at the call."""
-    checked = call.recorded.arguments.keys() - {*UNCHECKED.get(call.name, ())}
-    return [parameter for parameter in parameters_of(call.function) if parameter.name in checked]
+    return [item for item in parameters_of(call.function) if item.name in call.recorded.arguments]

@@ -9,8 +9,6 @@ from jaxonline.estimators import FullGradient
 
 @jo.struct
 class Linear:
-    """The loss <w, x>."""
-
     def __call__(self, y_hat, y):
         return y_hat
 

@@ -13,5 +13,4 @@ MECHANISMS = (  # one of each way in which a round is played
 
 
 def bits(tree: Any) -> list[bytes]:
-    """The bytes of every leaf."""
     return [np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(tree)]

@@ -1,9 +1,5 @@
-"""Noisy kernel learners for tests, as few programs as they can be, and what one of them drew in a run, reproduced from
-the keys that the game gives it, for the NumPy reference.
-
-What differs between learners of one program is data: kernels are their coefficients, laws their probabilities, padded
-to one length. (That the coefficients are right is tested where the kernels are.)
-"""
+"""What a noisy kernel learner drew in a run, reproduced from the keys of the game for the NumPy reference; and learners
+of one program, whose kernels are padded coefficients and whose laws are padded probabilities."""
 
 import dataclasses
 import functools
@@ -77,7 +73,6 @@ def _numbers(laws, keys, rounds, most_fresh, repetitions):
 
 @functools.partial(jax.jit, static_argnames="most")
 def _copies(feedback, keys, rounds, X, most):
-    """The first copies of every round."""
 
     def one(t, x):
         oracle = feedback.open(jax.random.fold_in(keys.oracle, t), t, x, x[0], x[0])

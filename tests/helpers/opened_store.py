@@ -15,7 +15,6 @@ LAYOUT = StoreLayout(("a", "b[0]", "β/b"), 5, (40, 80), (A, B, BEST))
 
 
 def made(seed: int = 0, job: JobArrays = A) -> Numbers:
-    """A block of random numbers."""
     rng = np.random.default_rng(seed)
     members = job.learners[1] - job.learners[0]
     loss = rng.random((members, 2, 2))

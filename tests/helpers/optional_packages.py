@@ -11,12 +11,10 @@ EXTRAS = {"river": "river", "gymnasium": "gym"}
 
 
 def missing_packages(code: str) -> list[str]:
-    """Return the packages that code needs and that are not installed."""
     needed = [package for package, pattern in NAMES.items() if re.search(pattern, code)]
     return [package for package in needed if importlib.util.find_spec(package) is None]
 
 
 def skip_reason(packages: list[str]) -> str:
-    """Return the reason why examples are skipped, for pytest."""
     extras = ", ".join(f"`{EXTRAS[package]}`" for package in packages)
     return f"{' and '.join(packages)} missing: in the extras {extras} and `test-all`"

@@ -161,8 +161,7 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "two copies, adversarial noise": lambda: two(step_size=0.05)._replace(feedback=adversarial()),
     "known covariance": lambda: one(estimators.KnownCovariance(), step_size=0.03),
     "known covariance, ball, averaged": lambda: one(
-        estimators.KnownCovariance(), step_size=jo.InverseSqrt(0.2), radius=0.9, hypothesis="average"
-    ),
+        estimators.KnownCovariance(), step_size=jo.InverseSqrt(0.2), radius=0.9, hypothesis="average"),
     "known covariance, as printed": lambda: one(PrintedKnownCovariance(), step_size=0.03, radius=0.9),
     "naive copy": lambda: one(estimators.NaiveCopy(), step_size=0.05),
     "mean of copies": lambda: one(estimators.MeanOfCopies(4), queries=4, step_size=jo.InverseSqrt(0.1), radius=0.6),
@@ -171,16 +170,10 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "four attributes, l2": lambda: few("l2", step_size=jo.InverseSqrt(0.05), radius=0.8),
     "four attributes, exponentiated gradient": lambda: Entry(
         learners.ExponentiatedGradient(estimators.AttributeGradient(4), step_size=0.05, scale=1.5, signed=True),
-        Repeatedly(4),
-        queries=4,
-        randomised=True,
-    ),
+        Repeatedly(4), queries=4, randomised=True),
     "four attributes, p-norm": lambda: Entry(
         learners.MirrorLearner(estimators.AttributeGradient(4), 0.05, learners.PNorm(3.0)),
-        Repeatedly(4),
-        queries=4,
-        randomised=True,
-    ),
+        Repeatedly(4), queries=4, randomised=True),
     "AER": lambda: attributes(learners.AER(2, regularizer=2.0, radius=3.0)),
     "AER, last hypothesis": lambda: attributes(learners.AER(2, regularizer=2.0, radius=3.0, hypothesis="last")),
     "AERR": lambda: attributes(learners.AERR(2, step_size=0.05, radius=0.4)),
@@ -189,50 +182,31 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "surrogate kernel": lambda: surrogate(estimators.Surrogate(kernels.Gaussian(1.5), COVARIANCE), step_size=0.2),
     "surrogate kernel, mixture, ball": lambda: surrogate(
         estimators.radial_surrogate(kernels.Cauchy(3.0), COVARIANCE, cut=0.5, n_nodes=6),
-        step_size=jo.InverseSqrt(0.4),
-        radius=0.6,
-    ),
+        step_size=jo.InverseSqrt(0.4), radius=0.6),
     "noisy kernel, dot product, exponential loss": lambda: noisy_kernel(
         estimators.DotProductFeatureMap(kernels.Inhomogeneous(3), estimators.FiniteDistribution([0.3, 0.3, 0.2, 0.2])),
         estimators.GradientLength.for_loss(losses.Exponential(), estimators.cost_aware, 1.0, constant_outside=True),
-        step_size=0.01,
-        radius=None,
-    )._replace(loss=losses.Exponential(), classes=True),
+        step_size=0.01, radius=None)._replace(loss=losses.Exponential(), classes=True),
     "noisy kernel, Gaussian, ball": lambda: noisy_kernel(
         estimators.GaussianFeatureMap(
-            kernels.Gaussian(2.0), estimators.Geometric(4.0), estimators.FiniteDistribution([0.5, 0.3, 0.2])
-        ),
+            kernels.Gaussian(2.0), estimators.Geometric(4.0), estimators.FiniteDistribution([0.5, 0.3, 0.2])),
         estimators.GradientLength.for_loss(losses.Squared(), estimators.cost_aware, 1.0),
-        step_size=jo.InverseSqrt(0.1),
-        radius=0.6,
-    ),
+        step_size=jo.InverseSqrt(0.1), radius=0.6),
     "noisy kernel, mean of two": lambda: noisy_kernel(
         estimators.DotProductFeatureMap(kernels.Inhomogeneous(2), estimators.FiniteDistribution([0.3, 0.4, 0.3])),
         estimators.GradientLength.for_loss(losses.Squared(), estimators.cost_aware, 1.0),
-        step_size=0.1,
-        radius=None,
-        repetitions=2,
-    ),
+        step_size=0.1, radius=None, repetitions=2),
     "kernel gradient": lambda: kernel(FULL, jo.FullInformation(), kernels.Gaussian(1.5), step_size=0.2),
     "kernel gradient, naive copy, exponential loss": lambda: kernel(
-        estimators.NaiveCopy(losses.Exponential()),
-        noisy(),
-        kernels.Gaussian(1.5),
-        step_size=jo.InverseSqrt(0.3),
-        radius=0.6,
-    )._replace(loss=losses.Exponential(), classes=True),
+        estimators.NaiveCopy(losses.Exponential()), noisy(), kernels.Gaussian(1.5), step_size=jo.InverseSqrt(0.3),
+        radius=0.6)._replace(loss=losses.Exponential(), classes=True),
     "kernel gradient, mean of copies, absolute loss": lambda: kernel(
-        estimators.MeanOfCopies(3, losses.SmoothedAbsolute(2.0)),
-        noisy(),
-        kernels.Inhomogeneous(2),
-        queries=3,
-        step_size=0.1,
-        radius=0.7,
-    )._replace(loss=losses.SmoothedAbsolute(2.0)),
+        estimators.MeanOfCopies(3, losses.SmoothedAbsolute(2.0)), noisy(), kernels.Inhomogeneous(2), queries=3,
+        step_size=0.1, radius=0.7)._replace(loss=losses.SmoothedAbsolute(2.0)),
     "Fourier features, naive copy": lambda: featured(estimators.NaiveCopy(), step_size=0.2),
     "Fourier features, mean of copies": lambda: featured(
-        estimators.MeanOfCopies(4, losses.Exponential()), queries=4, step_size=jo.InverseSqrt(0.3), radius=0.5
-    )._replace(loss=losses.Exponential(), classes=True),
+        estimators.MeanOfCopies(4, losses.Exponential()), queries=4, step_size=jo.InverseSqrt(0.3), radius=0.5,
+        )._replace(loss=losses.Exponential(), classes=True),
     "VAW": lambda: expert(learners.VAW(allow_float32=True)),
     "online ridge": lambda: expert(learners.VAW(forward=False, allow_float32=True)),
     "EWA": lambda: expert(learners.OverAdvice(learners.EWA(0.5))),
@@ -240,9 +214,8 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "Aggregating": lambda: expert(learners.Truncated(learners.Aggregating(low=-5.0, high=5.0), low=-5.0, high=5.0)),
     "BOA": lambda: expert(learners.OverAdvice(learners.BOA(initial=0.1))),
     # over raw instances it would follow one expert for all six rounds, and nothing would matter
-    "ML-Poly, over kernels": lambda: expert(
-        learners.MultiKernel(DICTIONARY, combiner=learners.MLPoly(initial=5.0), expert=learners.VAW(allow_float32=True))
-    ),
+    "ML-Poly, over kernels": lambda: expert(learners.MultiKernel(DICTIONARY, combiner=learners.MLPoly(initial=5.0),
+        expert=learners.VAW(allow_float32=True))),
     "ML-Prod": lambda: expert(learners.OverAdvice(learners.MLProd(initial=5.0))),
     "Raker": lambda: expert(learners.Raker(DICTIONARY)),
     "OMKL-GF": lambda: expert(OMKLGF(DICTIONARY), randomised=True),
@@ -250,9 +223,8 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "Hedge": lambda: weights(learners.Hedge(learners.EWA(0.5))),
     "Hedge, BOA": lambda: weights(learners.Hedge(learners.BOA(initial=0.1))),
     "EXP3": lambda: arms(learners.EXP3(0.3), jo.Bandit(), losses.ArmLoss(), randomised=True),
-    "EXP3, exploration": lambda: arms(
-        learners.EXP3(0.3, exploration=0.2), jo.Bandit(), losses.ExpectedLoss(), randomised=True
-    ),
+    "EXP3, exploration": lambda: arms(learners.EXP3(0.3, exploration=0.2), jo.Bandit(), losses.ExpectedLoss(),
+        randomised=True),
     "UCB1": lambda: bandit(learners.UCB1(4.0)),
     "CUCB": lambda: arms(learners.CUCB(losses.SmallestArms(2), 8.0), jo.SemiBandit(), losses.SumOfArms(), queries=2),
     "RUCB": lambda: arms(learners.RUCB(4.0), jo.Duel(), losses.PairLoss(0), pairs=True, randomised=True),
@@ -286,42 +258,23 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "mirror descent, barrier": lambda: expert(learners.MirrorLearner(FULL, 0.1, learners.LogBarrier())),
     "AdaGrad": lambda: expert(learners.AdaGrad(FULL, step_size=0.3, radius=0.6)),
     "exponentiated gradient": lambda: expert(learners.ExponentiatedGradient(FULL, step_size=0.1)),
-    "exponentiated gradient, signed": lambda: expert(
-        learners.ExponentiatedGradient(FULL, step_size=0.1, scale=2.0, signed=True)
-    ),
+    "exponentiated gradient, signed": lambda: expert(learners.ExponentiatedGradient(FULL, 0.1, 2.0, signed=True)),
     # advice of any size: its sign is what an expert says
     "halving": lambda: classifier(learners.Halving(), coarse=True),
     "halving, lazy": lambda: classifier(learners.Halving(lazy=True), coarse=True),
     "weighted majority": lambda: classifier(learners.WeightedMajority(0.5)),
-    "drawn expert": lambda: arms(
-        learners.DrawnExpert(learners.EWA(0.5)), jo.FullInformation(), losses.ArmLoss(), randomised=True, silent=True
-    ),
-    "fixed share": lambda: arms(
-        learners.Hedge(learners.FixedShare(0.5, 0.2)), jo.FullInformation(), losses.ExpectedLoss()
-    ),
+    "drawn expert": lambda: arms(learners.DrawnExpert(learners.EWA(0.5)), jo.FullInformation(), losses.ArmLoss(),
+        randomised=True, silent=True),
+    "fixed share": lambda: weights(learners.Hedge(learners.FixedShare(0.5, 0.2))),
     "leader": lambda: weights(learners.Hedge(learners.FollowTheLeader())),
-    "regularized leader": lambda: arms(
-        learners.Hedge(learners.FollowTheRegularizedLeader(0.3)), jo.FullInformation(), losses.ExpectedLoss()
-    ),
-    "perturbed leader": lambda: arms(
-        learners.FollowThePerturbedLeader(2.0), jo.FullInformation(), losses.ArmLoss(), randomised=True, silent=True
-    ),
-    "label-efficient Hedge": lambda: arms(
-        learners.LabelEfficientHedge(learners.EWA(0.5), 0.8),
-        jo.OnRequest(),
-        losses.ExpectedLoss(),
-        queries=None,
-        randomised=True,
-    ),
+    "regularized leader": lambda: weights(learners.Hedge(learners.FollowTheRegularizedLeader(0.3))),
+    "perturbed leader": lambda: arms(learners.FollowThePerturbedLeader(2.0), jo.FullInformation(), losses.ArmLoss(),
+        randomised=True, silent=True),
+    "label-efficient Hedge": lambda: arms(learners.LabelEfficientHedge(learners.EWA(0.5), 0.8), jo.OnRequest(),
+        losses.ExpectedLoss(), queries=None, randomised=True),
     "doubling": lambda: weights(learners.Doubling(hedge_for)),
-    "gradient bandit": lambda: arms(
-        learners.GradientBandit(delta=0.2, step_size=0.05),
-        jo.LossOfMove(losses.SquaredDistance()),
-        losses.SquaredDistance(),
-        randomised=True,
-    ),
-    "multi-kernel": lambda: expert(
-        learners.MultiKernel(DICTIONARY, combiner=learners.BOA(), expert=learners.VAW(allow_float32=True))
-    ),
-}
-NAMES = list(LEARNERS)
+    "gradient bandit": lambda: arms(learners.GradientBandit(delta=0.2, step_size=0.05),
+        jo.LossOfMove(losses.SquaredDistance()), losses.SquaredDistance(), randomised=True),
+    "multi-kernel": lambda: expert(learners.MultiKernel(DICTIONARY, combiner=learners.BOA(),
+        expert=learners.VAW(allow_float32=True))),
+}  # fmt: skip

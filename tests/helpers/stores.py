@@ -4,7 +4,6 @@ from pathlib import Path
 
 
 def finished(folder: Path) -> list[Path]:
-    """The files of finished blocks."""
     return sorted(folder.glob("blocks/*/*.npz"))
 
 
@@ -14,5 +13,4 @@ def in_progress(folder: Path) -> list[Path]:
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    """All files with their contents."""
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}

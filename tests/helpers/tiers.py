@@ -7,18 +7,11 @@ import pytest
 
 
 def some(cases: Iterable[Any], *short: Any) -> list[Any]:
-    """The cases, of which those not named in `short` are long.
-
-    Raises:
-        ValueError: a case named there that does not exist.
-    """
+    """The cases, of which those not named in `short` are long."""
     cases = list(cases)
     missing = [case for case in short if case not in cases]
     if missing:
         raise ValueError(f"there is no case {missing[0]!r} among {cases}")
-    return [case if case in short else _long(case) for case in cases]
-
-
-def _long(case: Any) -> Any:
-    values = case if isinstance(case, tuple) else (case,)
-    return pytest.param(*values, marks=pytest.mark.long)
+    long = (case if isinstance(case, tuple) else (case,) for case in cases)
+    marked = (pytest.param(*values, marks=pytest.mark.long) for values in long)
+    return [case if case in short else param for case, param in zip(cases, marked, strict=True)]

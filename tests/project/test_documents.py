@@ -1,5 +1,7 @@
-"""The pages: their code runs, their commands exist, their links lead somewhere, and the gallery has all that ships."""
+"""The pages: their code runs, their commands exist, their links lead somewhere, the gallery has all that ships, and
+notebooks are kept as they were executed."""
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -11,7 +13,6 @@ from optional_packages import missing_packages, skip_reason
 from pages import blocks, text_of
 from typer.core import TyperGroup
 
-import jaxonline
 from benchmarks.papers.__main__ import app as papers
 from benchmarks.papers.commands import load_study
 from benchmarks.papers.studies import STUDIES
@@ -27,34 +28,18 @@ PAGES = [
     *sorted(f"{folder}/{p.name}" for folder in FOLDERS for p in (ROOT / folder).glob("*.md")),
 ]  # fmt: skip
 NOT_RUN = r"compiled by the tests, and\s+not run there"
-GALLERIES = {  # the studies by the words of their commands
-    "benchmarks/papers/docs/gallery.md": {f"reproduce {name}" for name in STUDIES},
-}  # fmt: skip
+GALLERY = "benchmarks/papers/docs/gallery.md"
 NEWCOMER = "docs/own-csv.md"
-RUN_OTHERWISE = ("CONTRIBUTING.md", *GALLERIES, NEWCOMER)
+RUN_OTHERWISE = ("CONTRIBUTING.md", GALLERY, NEWCOMER)
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_links_of_pages_have_targets(page):
+def test_links_of_pages_have_targets_and_their_python_compiles(page):
+    for number, (_, code) in enumerate(blocks(page)):
+        compile(code, f"{page}, block {number}", "exec")
     text = re.sub(r"<!-- built: .*? -->", "", text_of(page))  # pictures that the site draws
     links = [link for link in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text) if "://" not in link]
     assert [link for link in links if not (ROOT / page).parent.joinpath(link).exists()] == []
-
-
-def test_the_readme_has_at_most_140_lines():
-    assert len(text_of("README.md").splitlines()) <= 140
-
-
-def test_the_changelog_has_the_format_of_keep_a_changelog():
-    text = text_of("docs/CHANGELOG.md")
-    first, *titles = re.findall(r"^## (.*)$", text, re.MULTILINE)
-    versions = [re.fullmatch(r"\[(\d+)\.(\d+)\.(\d+)\] - \d{4}-\d\d-\d\d", title) for title in titles]
-    numbers = [tuple(map(int, version.groups())) for version in versions]
-    assert (first, numbers) == ("[Unreleased]", sorted(set(numbers), reverse=True))
-    kinds = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
-    assert set(re.findall(r"^### (.*)$", text, re.MULTILINE)) <= kinds
-    version = jaxonline.__version__
-    assert f"\n## [{version}] - " in text or f"will be version {version}" in text.split("\n## ")[1]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -65,18 +50,10 @@ def to_run(page: str) -> list[str]:
     return [code for before, code in blocks(page) if not re.search(NOT_RUN, before)]
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_the_python_of_pages_compiles(page):
-    for number, (_, code) in enumerate(blocks(page)):
-        compile(code, f"{page}, block {number}", "exec")
-
-
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("gallery", "number"), [(gallery, number) for gallery in GALLERIES for number in range(len(blocks(gallery)))]
-)
-def test_the_python_of_a_gallery_works_when_pasted(gallery, number, tmp_path):
-    assert run_python(to_run(gallery)[number], tmp_path)
+@pytest.mark.parametrize("number", range(len(blocks(GALLERY))))
+def test_the_python_of_the_gallery_works_when_pasted(number, tmp_path):
+    assert run_python(to_run(GALLERY)[number], tmp_path)
 
 
 @pytest.mark.long
@@ -120,6 +97,12 @@ def test_the_tutorial_of_an_own_learner_works(tmp_path):
 # Commands
 
 PROGRAMS = {"jaxonline": cli.app, "benchmarks.papers": papers, "benchmarks.suites": suites}
+INVALID = {
+    "jaxonline run bandit": "did you mean 'bandits'", "jaxonline run bandits --round 3": "no such option",
+    "make tests": "no target tests", "python -m benchmarks.suites textbook-bandits --runs 1": "must be at least 2",
+    "python -m benchmarks.papers reproduce varianc": "did you mean 'reproduce variance'",
+    "python -m benchmarks.speed": "no module benchmarks.speed",
+}  # fmt: skip
 ADDED = ("python -m benchmarks.papers reproduce step-sizes --runs 50",)  # of the study that CONTRIBUTING adds
 
 
@@ -179,41 +162,18 @@ def read(program: str, words: list[str]) -> None:
 def test_commands_of_pages_are_commands(page):
     wrong = {command: said for command in commands_of(page) if command not in ADDED and (said := complaint(command))}
     assert {command: said for command, said in wrong.items() if "requires an argument" not in said} == {}
-
-
-@pytest.mark.parametrize(
-    ("command", "words"),
-    [
-        ("jaxonline bandit", "did you mean 'run bandits'"), ("jaxonline run bandit", "did you mean 'bandits'"),
-        ("jaxonline run bandits --round 3", "no such option"), ("make tests", "no target tests"),
-        ("python -m benchmarks.suites textbook-bandits --runs 1", "runs: must be at least 2"),
-        ("python -m benchmarks.papers reproduce varianc", "did you mean 'reproduce variance'"),
-        ("python -m benchmarks.papers reproduce variance --noise-variance 0", "noise_variance: "),
-        ("python -m benchmarks.speed", "no module benchmarks.speed"),
-    ],
-)  # fmt: skip
-def test_invalid_commands_are_detected(command, words):
-    assert words in complaint(command).lower()
+    for command, said in INVALID.items():
+        assert said in complaint(command).lower()
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Contents of single pages
 
 
-@pytest.mark.parametrize("gallery", GALLERIES)
-def test_a_gallery_has_every_study(gallery):
-    """With its picture and its command; with Python unless it is a study file."""
-    shown = set()
-    for section in re.findall(r"^### .*?(?=^##|\Z)", text_of(gallery), re.MULTILINE | re.DOTALL):
-        (command,) = re.findall(r"^    (?:jaxonline|python -m benchmarks\.\w+) (.*)$", section, re.MULTILINE)
-        shown.add(command.removesuffix(" --quick"))
-        assert len(re.findall(r"^!\[.+\]\((?:gallery/)?[\w-]+\.png\)$", section, re.MULTILINE)) == 1, command
-        assert len(re.findall(r"^```python$", section, re.MULTILINE)) == (not command.startswith("run ")), command
-    assert shown == GALLERIES[gallery]
-
-
-def test_the_list_of_answers_has_every_answer():
+def test_the_gallery_has_every_study_and_the_list_of_answers_has_every_answer():
     """With the anchors of headings that MyST and GitHub make."""
+    shown = re.findall(r"^    python -m benchmarks\.papers (reproduce [\w-]+)", text_of(GALLERY), re.MULTILINE)
+    assert sorted(shown) == sorted(f"reproduce {name}" for name in STUDIES)
     links = set(re.findall(r"\((how-do-i-\w+\.md#[\w-]+)\)", text_of("docs/how-do-i.md")))
     wanted = set()
     for page in (ROOT / "docs").glob("how-do-i-*.md"):
@@ -221,4 +181,54 @@ def test_the_list_of_answers_has_every_answer():
         anchors = [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
         wanted |= {f"{Path(page).name}#{anchor}" for anchor in anchors}
     assert links == wanted
-    assert len(links) >= 30
+
+
+NOTEBOOKS, PAPERS = ROOT / "notebooks", ROOT / "benchmarks" / "papers" / "notebooks"
+MACHINE = re.compile(r"(?<![\w.:/])/(home|root|tmp|work|usr|opt|Users)/")
+
+
+def complaints(notebook: dict) -> list[str]:
+    """What is wrong with an executed notebook."""
+    found, code = [], [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    if [cell["execution_count"] for cell in code] != list(range(1, len(code) + 1)):
+        found.append("not executed from top to bottom")
+    for cell in code:
+        for output in cell["outputs"]:
+            text = json.dumps({key: value for key, value in output.get("data", {}).items() if "image" not in key})
+            text += "".join(output.get("text", ""))
+            if output["output_type"] == "error" or output.get("name") == "stderr":
+                found.append(f"an error or a warning in cell {cell['execution_count']}")
+            if MACHINE.search(text):
+                found.append(f"a path of the machine in cell {cell['execution_count']}")
+    return found
+
+
+def test_notebooks_are_executed_and_import_existing_names():
+    """The first cell of code has all imports, each on one line."""
+    for path in (*NOTEBOOKS.glob("*.ipynb"), *PAPERS.glob("*.ipynb")):
+        notebook = json.loads(path.read_text())
+        assert complaints(notebook) == [], path.name
+        assert path.stat().st_size < 1_000_000, path.name
+        first = next(cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "code")
+        exec("".join(line for line in first if re.match(r"from (jaxonline|benchmarks)\b", line)), {})
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", [*NOTEBOOKS.glob("five_minutes_*"), NOTEBOOKS / "your_data_your_learner.ipynb"])
+def test_short_notebooks_run_without_warnings(name, tmp_path):
+    nbclient = pytest.importorskip("nbclient", reason="nbclient is in the extras `notebooks` and `test-all`")
+    notebook = pytest.importorskip("nbformat").read(name, as_version=4)
+    stored = [len(cell["outputs"]) > 0 for cell in notebook.cells if cell.cell_type == "code"]
+    resources = {"metadata": {"path": str(tmp_path)}}
+    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", resources=resources).execute()
+    assert complaints(notebook) == []
+    assert [len(cell["outputs"]) > 0 for cell in notebook.cells if cell.cell_type == "code"] == stored
+
+
+def test_unexecuted_notebooks_are_detected():
+    cell = {"cell_type": "code", "execution_count": 1, "outputs": []}
+    stderr = {"output_type": "stream", "name": "stderr", "text": ["UserWarning"]}
+    path = {"output_type": "stream", "name": "stdout", "text": ["in /home/me/data"]}
+    page = {"output_type": "display_data", "data": {"text/html": ["https://github.com/tmp/x"], "image/png": "/tmp/"}}
+    wrong = [{"outputs": [page]}, {"execution_count": None}, {"outputs": [stderr]}, {"outputs": [path]}]
+    assert [len(complaints({"cells": [cell | change]})) for change in wrong] == [0, 1, 1, 1]

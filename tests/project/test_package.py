@@ -2,7 +2,6 @@
 and type checking of a user's code against it. Needs a package index, as `make` does."""
 
 import dataclasses
-import email
 import importlib
 import inspect
 import os
@@ -37,8 +36,8 @@ def run(*command: object, folder: Path | None = None) -> str:
     return done.stdout
 
 
-def project() -> dict:
-    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+README = [code for _, code in blocks("README.md")]
 
 
 @pytest.fixture(scope="module")
@@ -70,12 +69,8 @@ def sources() -> set[str]:
     return {path for path in listed.splitlines() if (ROOT / path).exists()}
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# What is in it
-
-
 @pytest.mark.long
-def test_the_wheel_contains_only_the_package(wheel):
+def test_wheel_and_sdist_contain_only_the_package(built, wheel):
     names = set(zipfile.ZipFile(wheel).namelist())
     about = {name for name in names if name.split("/")[0].endswith(".dist-info")}
     assert names - about == sources()
@@ -83,10 +78,7 @@ def test_the_wheel_contains_only_the_package(wheel):
     assert [name for name in names if name.endswith((".csv", ".npz", ".parquet", ".png", ".ipynb"))] == DATA
     assert {Path(name).name for name in about} == {"METADATA", "WHEEL", "RECORD", "entry_points.txt", "LICENSE"}
     assert wheel.stat().st_size < 2_000_000
-
-
-@pytest.mark.long
-def test_the_sdist_contains_the_sources_of_the_wheel(built):
+    assert "PASSED" in run(sys.executable, "-m", "twine", "--no-color", "check", "--strict", *built.glob("jaxonline-*"))
     (path,) = built.glob("*.tar.gz")
     with tarfile.open(path) as file:
         names = {name.partition("/")[2] for name in file.getnames()}
@@ -94,66 +86,25 @@ def test_the_sdist_contains_the_sources_of_the_wheel(built):
     assert names == sources() | beside
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-# Metadata
-
-
 def test_versions_of_python_are_the_same_everywhere():
     """In the metadata, the workflow and the policies; the lowest versions of libraries are in the policies."""
-    of = project()
-    pythons = [name.rpartition(" ")[2] for name in of["classifiers"] if re.search(r":: 3\.\d+$", name)]
+    pythons = [name.rpartition(" ")[2] for name in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", name)]
     assert pythons == ["3.11", "3.12", "3.13"]
-    assert of["requires-python"] == f">={pythons[0]}"
+    assert PROJECT["requires-python"] == f">={pythons[0]}"
     ci = (ROOT / ".github/workflows/ci.yml").read_text()
     assert re.search(r"python: \[(.*)\]", ci)[1] == ", ".join(f'"{each}"' for each in pythons)
     page = (ROOT / "docs/policies.md").read_text()
     rows = dict(re.findall(r"^\| (Python|jax|numpy) \| (.*) \|$", page, re.MULTILINE))
-    lowest = dict(each.split(">=") for each in of["dependencies"] if re.match(r"(jax|numpy)>=", each))
+    lowest = dict(each.split(">=") for each in PROJECT["dependencies"] if re.match(r"(jax|numpy)>=", each))
     assert rows == {"Python": ", ".join(pythons)} | {name: f"{low} and later" for name, low in lowest.items()}
 
 
-@pytest.mark.long
-def test_the_wheel_has_the_metadata_of_the_project(built, wheel):
-    with zipfile.ZipFile(wheel) as file:
-        name = next(name for name in file.namelist() if name.endswith("METADATA"))
-        found = email.message_from_bytes(file.read(name))
-        entry = file.read(name.replace("METADATA", "entry_points.txt")).decode()
-    of = project()
-    assert (found["Name"], found["Version"]) == (of["name"], of["version"])
-    assert (found["License-Expression"], found["License-File"]) == ("Apache-2.0", "LICENSE")
-    assert (found["Requires-Python"], found.get_all("Classifier")) == (of["requires-python"], of["classifiers"])
-    plain = [each for each in found.get_all("Requires-Dist") if "extra ==" not in each]
-    assert sorted(plain) == sorted(of["dependencies"])
-    assert entry.split() == ["[console_scripts]", "jaxonline", "=", "jaxonline.cli:main"]
-    assert found.get_payload(decode=True).decode().strip() == (ROOT / "README.md").read_text().strip()
-    assert "PASSED" in run(sys.executable, "-m", "twine", "--no-color", "check", "--strict", *built.glob("jaxonline-*"))
-
-
-def test_files_for_hosting_are_valid():
-    """Every target of make that they call is there, and they use the same version of an action."""
+def test_the_workflow_calls_targets_of_make():
     ci = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())
     steps = [step["run"] for job in ci["jobs"].values() for step in job["steps"] if "run" in step]
-    called = {step.split()[1] for step in steps}
+    make, called = (ROOT / "Makefile").read_text(), {step.split()[1] for step in steps}
     assert called == {"lint", "test", "test-all", "test-lowest", "docs"}
-    make = (ROOT / "Makefile").read_text()
     assert not [name for name in called if not re.search(rf"^([\w .-]* )?{name}( [\w .-]*)?:", make, re.MULTILINE)]
-    for form in (ROOT / ".github/ISSUE_TEMPLATE").glob("*.md"):
-        assert {"name", "about"} <= set(yaml.safe_load(form.read_text().split("---\n")[1]))
-    texts = [path.read_text() for path in (ROOT / ".github/workflows").glob("*.yml")]
-    uses = {use for text in texts for use in re.findall(r"uses: (\S+)", text)}
-    assert len(uses) == len({use.partition("@")[0] for use in uses})
-
-
-def release_commands() -> dict[str, str]:
-    """The commands of the release workflow by the names of their steps."""
-    jobs = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text())["jobs"]
-    return {step["name"]: step["run"] for step in jobs["build"]["steps"] if "run" in step}
-
-
-def test_the_release_workflow_extracts_the_twenty_lines_of_the_readme(tmp_path):
-    command = release_commands()["Extract the first Python block of the README"]
-    subprocess.run(["bash", "-e", "-c", command], cwd=ROOT, env=os.environ | {"RUNNER_TEMP": str(tmp_path)}, check=True)
-    assert (tmp_path / "twenty_lines.py").read_text() == README[0]
 
 
 @pytest.mark.parametrize(
@@ -163,21 +114,18 @@ def test_the_release_workflow_extracts_the_twenty_lines_of_the_readme(tmp_path):
         ("v1.2.3", "## [Unreleased]", False), ("v1.2.3", "## [1x2.3] - 2026-01-02", False),
     ],
 )  # fmt: skip
-def test_the_release_workflow_compares_the_tag_with_version_and_changelog(tag, heading, right, tmp_path):
+def test_the_release_workflow_extracts_the_readme_and_compares_tag_and_changelog(tag, heading, right, tmp_path):
+    jobs = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text())["jobs"]
+    commands = {step["name"]: step["run"] for step in jobs["build"]["steps"] if "run" in step}
+    extract, compare = (next(run for name, run in commands.items() if word in name) for word in ("Extract", "The tag"))
+    environment = os.environ | {"RUNNER_TEMP": str(tmp_path), "GITHUB_REF_NAME": tag}
+    subprocess.run(["bash", "-e", "-c", extract], cwd=ROOT, env=environment, check=True)
+    assert (tmp_path / "twenty_lines.py").read_text() == README[0]
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "CHANGELOG.md").write_text(f"# Changelog\n\n{heading}\n")
     (tmp_path / "pyproject.toml").write_text('[project]\nversion = "1.2.3"\n')
-    command = release_commands()["The tag is the version, and the changelog has its date"]
-    environment = os.environ | {"GITHUB_REF_NAME": tag}
-    done = subprocess.run(["bash", "-e", "-c", command], cwd=tmp_path, env=environment, check=False)
+    done = subprocess.run(["bash", "-e", "-c", compare], cwd=tmp_path, env=environment, check=False)
     assert (done.returncode == 0) == right
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Installed
-
-
-README = [code for _, code in blocks("README.md")]
 
 
 @pytest.mark.long
@@ -185,12 +133,10 @@ def test_the_wheel_works_in_an_empty_environment(installed, tmp_path):
     """From outside of the source tree: every file that is read at run time is there."""
     where = run(installed / "python", "-c", "import jaxonline; print(jaxonline.__file__)", folder=tmp_path)
     assert installed.parent in Path(where.strip()).parents
-    assert run(installed / "jaxonline", "--version", folder=tmp_path).startswith(f"jaxonline {project()['version']}, ")
+    assert run(installed / "jaxonline", "--version", folder=tmp_path).startswith(f"jaxonline {PROJECT['version']}, ")
     words = run(installed / "jaxonline", "quickstart", "--runs", 2, "--rounds", 442, "--out", "q", folder=tmp_path)
     assert "two noisy copies" in words
-    page = (tmp_path / "q" / "report.html").read_text()
-    assert "<style>" in page
-    assert "<script" not in page
+    assert "<style>" in (tmp_path / "q" / "report.html").read_text()
     run(installed / "jaxonline", "new", "own-data", folder=tmp_path)
     run(installed / "jaxonline", "run", "own-data.toml", "--runs", 2, "--rounds", 20, folder=tmp_path)
     code = 'import jaxonline as jo\nprint(jo.cite(jo.load_result("q/result.npz")).keys)'
@@ -228,27 +174,16 @@ def test_a_type_checker_accepts_the_readme_and_rejects_a_misspelt_name(installed
     assert "(reportAttributeAccessIssue)" in "".join(checked(installed, user))
 
 
-def copied_to_strict_folder(name: str, folder: Path) -> Path:
-    """A copy of a script of a user in a folder where pyright checks strictly."""
-    (folder / "pyrightconfig.json").write_text('{"typeCheckingMode": "strict"}')
-    return Path(shutil.copy(USER_CODE / f"{name}.py", folder))
-
-
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["own_study", "tuning_and_live_data"])
-def test_scripts_of_users_run_and_pass_a_strict_type_checker(name, installed, tmp_path):
-    script = copied_to_strict_folder(name, tmp_path)
+def test_a_script_of_a_user_runs_and_passes_a_strict_type_checker_which_reports_wrong_lines(installed, tmp_path):
+    (tmp_path / "pyrightconfig.json").write_text('{"typeCheckingMode": "strict"}')
+    script, wrong = (Path(shutil.copy(USER_CODE / name, tmp_path)) for name in ("own_study.py", "wrong.py"))
     assert not re.search(r"# *(type: *ignore|pyright)", script.read_text())
     assert checked(installed, script) == []
     assert run(installed / "python", script, tmp_path, folder=tmp_path)
-
-
-@pytest.mark.long
-def test_a_strict_type_checker_reports_each_wrong_line_once(installed, tmp_path):
-    script = copied_to_strict_folder("wrong", tmp_path)
-    lines = enumerate(script.read_text().splitlines(), start=1)
+    lines = enumerate(wrong.read_text().splitlines(), start=1)
     expected = [(number, line.rpartition("  # ")[2]) for number, line in lines if "  # report" in line]
-    said = "\n".join(checked(installed, script))
+    said = "\n".join(checked(installed, wrong))
     errors = re.findall(r":(\d+):\d+ - error: .*?\((report\w+)\)", said, re.DOTALL)
     assert len(expected) == 33
     assert [(int(line), rule) for line, rule in errors] == expected

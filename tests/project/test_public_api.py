@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from typer.core import TyperGroup
 from typer.main import get_command
 
@@ -32,10 +31,6 @@ def public_modules() -> list[types.ModuleType]:
     inside = [importlib.import_module(name) for name in names if "._" not in name]
     exported = [getattr(jaxonline, name) for name in jaxonline.__all__]
     return [jaxonline, *(module for module in inside if module in exported or hasattr(module, "__path__"))]
-
-
-def public_names(module: types.ModuleType) -> list[str]:
-    return sorted(exported_names(module))
 
 
 def home(value: Any) -> str:
@@ -79,7 +74,7 @@ def members(cls: type) -> Iterator[str]:
 def python_names() -> Iterator[str]:
     shown: dict[int, str] = {}
     for module in public_modules():
-        for name in public_names(module):
+        for name in sorted(exported_names(module)):
             value, full = getattr(module, name), f"{module.__name__}.{name}"
             if isinstance(value, types.ModuleType):
                 yield f"{full}: module"
@@ -99,24 +94,15 @@ def command_options(command: Any, path: str = "jaxonline") -> Iterator[str]:
             yield from command_options(command.resolve_command(context, [name])[1], f"{path} {name}")
 
 
-def study_file_keys() -> Iterator[str]:
-    return (f"study file: {key}" for key in StudyKeys.model_fields)
-
-
 def public_api() -> str:
-    return "\n".join([*python_names(), *command_options(get_command(cli.app)), *study_file_keys()]) + "\n"
+    keys = (f"study file: {key}" for key in StudyKeys.model_fields)
+    return "\n".join([*python_names(), *command_options(get_command(cli.app)), *keys]) + "\n"
 
 
 def test_the_public_names_are_those_of_the_list():
     listed, found = LIST.read_text().splitlines(), public_api().splitlines()
     missing, new = sorted(set(listed) - set(found)), sorted(set(found) - set(listed))
     assert (missing, new) == ([], []), f"if this is intended, run `{COMMAND}` and add a line to docs/CHANGELOG.md"
-
-
-def test_a_signature_shows_names_kinds_and_defaults():
-    def function(key, /, draw=sorted, *, shape=(), dtype=float, mesh=Path("."), **options: int) -> None: ...
-
-    assert signature(function) == "(key, /, draw=sorted, *, shape=(), dtype=float, mesh=..., **options)"
 
 
 def keywords(function) -> dict[str, Any]:
@@ -135,28 +121,6 @@ def test_options_have_the_names_and_types_of_the_keywords():
         assert others | set(hints) == set(found)
         assert hints == {name: found[name] for name in hints}
     assert set(SeriesOptions.__annotations__) == set(keywords(jaxonline.estimators.SeriesEstimator.for_loss))
-
-
-def test_an_unknown_keyword_raises():
-    game, learner = jaxonline.bandit_game([0.2, 0.8]), jaxonline.learners.UCB1()
-    for call, name in (
-        (lambda: jaxonline.benchmark({"a": game}, {"b": learner}, n_runs=2, n_rounds=6, blocks=3), "blocks"),
-        (lambda: jaxonline.Context().simulate(game, learner, n_runs=2, n_rounds=6, blocks=3), "blocks"),
-        (lambda: jaxonline.verify.queries(lambda key: 1, 1.0, sample=3), "sample"),
-        (lambda: jaxonline.static(3, repr=False), "repr"),
-    ):
-        with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'"):
-            call()
-
-
-def test_fields_of_a_struct_may_have_the_options_of_static():
-    @jaxonline.struct
-    class Fields:
-        degree: int = jaxonline.static(default=3)
-        derived: int = jaxonline.static(default=0, init=False)
-
-    assert signature(Fields) == "(degree=3)"
-    assert Fields().derived == 0
 
 
 if __name__ == "__main__":

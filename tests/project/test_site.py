@@ -1,6 +1,5 @@
 """The documentation site: it builds without a warning, every link in it leads somewhere, and it needs no other host."""
 
-import sys
 import types
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -9,12 +8,10 @@ from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
 from fresh_python import ROOT, run_commands
-from site_search import first_pages, search
 
 import jaxonline
 
 pytestmark = pytest.mark.long
-OWN = str(ROOT / "docs" / "site")
 LOADS = dict.fromkeys(("script", "img", "iframe", "source", "video", "audio"), "src") | {"object": "data"}
 
 
@@ -43,16 +40,8 @@ class Page(HTMLParser):
 def site(tmp_path_factory):
     """The site, built as `make docs` does."""
     out = tmp_path_factory.mktemp("docs") / "site"
-    before = sources()
     run_commands(f"python docs/site {out}", ROOT)
-    assert sources() == before
     return out
-
-
-def sources() -> set[Path]:
-    """The files with sources of pages, without Python's caches."""
-    folders = (ROOT / "docs", ROOT / "benchmarks" / "papers")
-    return {path for folder in folders for path in folder.rglob("*") if "__pycache__" not in path.parts}
 
 
 @pytest.fixture(scope="module")
@@ -74,18 +63,12 @@ def dead(pages: dict[Path, Page]) -> Iterator[str]:
                 yield f"{path.name}: {link} (no such place)"
 
 
-def test_links_of_the_site_have_targets(pages):
+def test_links_of_the_site_have_targets(pages, tmp_path):
     assert len(pages) > 60
     assert list(dead(pages)) == []
-
-
-def test_a_dead_link_is_detected(tmp_path):
-    page = tmp_path / "page.html"
-    page.write_text(
-        '<a href="other.html">x</a> <a id="here" href="#here">x</a> <a href="#there">x</a> <img src="x.png">'
-    )
+    wrong = Page('<a href="other.html">x</a> <a id="here" href="#here">x</a> <a href="#there">x</a> <img src="x.png">')
     found = ["page.html: other.html", "page.html: #there (no such place)", "page.html: x.png"]
-    assert list(dead({page: Page(page.read_text())})) == found
+    assert list(dead({tmp_path / "page.html": wrong})) == found
 
 
 def test_no_page_needs_the_network(site, pages):
@@ -95,9 +78,11 @@ def test_no_page_needs_the_network(site, pages):
     assert "@import" not in styles
 
 
-def test_every_name_of_the_facade_is_documented(site, pages):
+def test_every_name_of_the_facade_is_documented_and_only_public_names(site, pages):
     anchors = set().union(*(page.anchors for path, page in pages.items() if path.parent.name == "api"))
     index = (site / "api" / "index.html").read_text().replace("<wbr>", "")
+    assert "jaxonline.parameters.check.number" not in anchors
+    assert {"jaxonline.learners.UCB1", "jaxonline.feedback.noise.gaussian", "jaxonline.simulation.simulate"} <= anchors
     for name in jaxonline.__all__:
         value = getattr(jaxonline, name)
         if isinstance(value, types.ModuleType):
@@ -105,59 +90,3 @@ def test_every_name_of_the_facade_is_documented(site, pages):
         else:
             assert f">{name}<" in index
             assert any(anchor.endswith(f".{name}") for anchor in anchors), name
-
-
-@pytest.fixture
-def own_modules(monkeypatch):
-    """The modules of docs/site."""
-    monkeypatch.syspath_prepend(OWN)
-    yield
-    for name in [name for name, module in sys.modules.items() if str(getattr(module, "__file__", "")).startswith(OWN)]:
-        del sys.modules[name]
-
-
-def test_the_api_has_only_public_names(own_modules):
-    import api
-
-    names = set(api.full_names().values())
-    assert {"jaxonline.learners.UCB1", "jaxonline.feedback.noise.gaussian", "jaxonline.simulation.simulate"} <= names
-    assert "jaxonline.parameters.check.number" not in names
-
-
-def test_a_broken_link_is_an_error(tmp_path):
-    """In pages as they are put together; without it, the whole site is what builds."""
-    (tmp_path / "pages").mkdir()
-    (tmp_path / "pages" / "index.md").write_text("# Bad\n\n[nowhere](nowhere.md)\n")
-    code = f"""
-import runpy, sys
-from pathlib import Path
-sys.path.insert(0, "docs/site")
-print(runpy.run_path("docs/site/__main__.py")["render"](Path("{tmp_path}/pages"), Path("{tmp_path}/out")))
-"""
-    assert run_commands(f"python -c '{code}' 2>&1", ROOT).split()[-1] == "1"
-
-
-BANDITS, GAMES, FIGURES, RUNS = "docs/bandits", "docs/how-do-i-games", "docs/how-do-i-figures", "docs/how-do-i-runs"
-QUESTIONS = {  # of the issue trackers of SMPyBandits, mabwiser, rlberry, river and optuna
-    "regret against parameter": FIGURES, "histogram of regrets": FIGURES, "sliding window": GAMES,
-    "non-stationary bandits": BANDITS, "reward range": BANDITS, "save result": FIGURES, "definition of regret": GAMES,
-    "doubling trick": GAMES, "cold start": GAMES, "new arm": GAMES, "custom policy": GAMES,
-    "contextual Thompson sampling": "docs/which-learner", "how many runs": RUNS, "several seeds": RUNS,
-    "save trained learner": RUNS, "conformal prediction": GAMES, "hyperparameter tuning": "docs/tuning", "gpu": RUNS,
-    "classification dataset bandit": GAMES, "reproduce same numbers parallel": RUNS, "nan": RUNS,
-    "out of memory": RUNS, "resume interrupted study": RUNS, "ask and tell": "docs/tuning",
-}  # fmt: skip
-WORDS = {  # single words that users type, and a guide
-    "reward": BANDITS, "policy": GAMES, "arm": BANDITS, "delayed": GAMES, "calibration": GAMES, "conformal": GAMES,
-    "cite": RUNS, "histogram": FIGURES, "plot": FIGURES, "latex table": FIGURES, "early stopping": RUNS,
-    "confidence interval": "docs/reading-a-result",
-}  # fmt: skip
-
-
-def test_the_search_answers_questions_of_other_trackers(site):
-    """Guides are before internals, and names of the API lead to the API."""
-    wanted, names = QUESTIONS | WORDS, ("UCB1", "L2Ball", "simulate")
-    found = {query: first_pages(results) for query, results in search(site, [*wanted, *names]).items()}
-    assert {query: found[query] for query, page in wanted.items() if page not in found[query]} == {}
-    assert [name for name in names if not any(page.startswith("api/") for page in found[name][:2])] == []
-    assert [word for word in WORDS if found[word][0].startswith(("api/", "benchmarks/", "docs/CHANGELOG"))] == []

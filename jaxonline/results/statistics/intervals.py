@@ -16,6 +16,7 @@ from scipy import special
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.types import Numbers
 
 SHORTEST_AT = 1000  # runs
 RARE_COST = 10.0  # of a rare event that the runs may have missed, in standard deviations
@@ -310,12 +311,14 @@ class Betting(ConfidenceInterval):
     test: ClassVar[str] = "paired betting tests"
     holds_for_any_runs: ClassVar[bool] = True
 
-    low: ArrayLike
-    high: ArrayLike
+    low: Numbers
+    high: Numbers
     quantity: str | None = None
 
     def __post_init__(self) -> None:
-        low, high = check.finite_array("low", self.low), check.finite_array("high", self.high)
+        low, high = (np.asarray(check.array(name, getattr(self, name))) for name in ("low", "high"))
+        if self.quantity is not None:
+            check.text("quantity", self.quantity)
         if np.any(low > high):
             raise ArgumentError(
                 "low", f"must be at most high (got {check.quote(self.low)} and {check.quote(self.high)})"

@@ -143,7 +143,7 @@ def load_study_file(path: str | os.PathLike[str], **overrides: Any) -> StudyFile
         >>> list(study.run(Context()).results["result"].learners)
         ['explore[epsilon=0.1]', 'explore[epsilon=0.2]']
     """
-    source = read_source(str(path))
+    source = read_source(str(check.path("path", path)))
     replaced = STOPPING_RULES if "runs" in overrides else ()
     data = {key: value for key, value in source.data.items() if key not in replaced} | overrides
     try:
