@@ -11,7 +11,6 @@ from jaxtyping import Array, ArrayLike, Float, Int
 from scipy import special
 
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentTypeError
 from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Convert, Count, Ge, Positive, Vector, as_floating, host_float
@@ -288,16 +287,6 @@ class PowerSeries(PolynomialKernel):
     def _coefficients(self, n: np.ndarray) -> np.ndarray:
         betas = np.asarray(self.betas, float)
         return np.where(n < len(betas), betas[np.minimum(n, len(betas) - 1)], 0.0)
-
-
-def require_dot_product(name: str, kernel: Any) -> DotProductKernel:
-    """Return the kernel; raise a TypeError if it has no power series."""
-    if not isinstance(require_kernel(name, kernel), DotProductKernel):
-        raise ArgumentTypeError(
-            name,
-            f"must be a function of the inner product of its arguments to have a series (got {type(kernel).__name__})",
-        )
-    return kernel
 
 
 def _log_lookup(table: Float[Array, "m"], n: Int[Array, "..."]) -> Float[Array, "..."]:

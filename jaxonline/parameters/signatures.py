@@ -169,13 +169,6 @@ def exported_names(module: types.ModuleType) -> list[str]:
     return list(getattr(module, "__all__", None) or [name for name in defined if not name.startswith("_")])
 
 
-def members_of(protocol: type) -> tuple[str, ...]:
-    """Return the public attributes and methods that a protocol requires."""
-    bases = [base for base in reversed(protocol.__mro__) if getattr(base, "_is_protocol", False)]
-    names = dict.fromkeys(name for base in bases for name in vars(base))
-    return tuple(name for name in names if not name.startswith("_") or name == "__call__")
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Validation of arguments against the annotations of their parameters.
 

@@ -2,7 +2,6 @@
 
 import os
 
-from jaxonline.results import saving
 from jaxonline.results.result import Result
 
 
@@ -34,4 +33,4 @@ def load_result(path: str | os.PathLike[str]) -> Result:
         >>> loaded.learners, bool((loaded.cumulative_loss == result.cumulative_loss).all())
         (('gradient',), True)
     """
-    return Result(**saving.read_fields(path))
+    return Result.load(path)

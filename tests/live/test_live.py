@@ -339,12 +339,14 @@ def test_a_state_is_of_a_precision(tmp_path):
         jo.Live(gradient()).load(tmp_path / "state")
 
 
-def test_a_damaged_file_is_rejected(tmp_path):
+def test_a_damaged_file_is_rejected(tmp_path, monkeypatch):
     open_round().save(path := tmp_path / "state")
     content, live = path.read_bytes(), jo.Live(gradient())
     header, arrays = states.read_sealed(path)
     assert {array.dtype.kind for array in arrays.values()} <= set("uif"), "a file holds no objects"
-    states.write_sealed(path, header | {"format": "state of jaxonline.Live, 9"}, arrays)
+    with monkeypatch.context() as patch:
+        patch.setattr(states, "FORMAT", "state of jaxonline.Live, 9 ")
+        states.write_sealed(path, header, arrays)
     for damaged in (path.read_bytes(), content[: len(content) // 2], content + b"0", b"", pickle.dumps([1])):
         path.write_bytes(damaged)
         with pytest.raises(ValueError, match=r"state: must be a file that Live\.save wrote"):
