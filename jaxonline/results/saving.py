@@ -94,7 +94,6 @@ def load(make: Callable[..., Any], path: str | os.PathLike[str]) -> Any:
     path = local_path(path)
     fields = _read_study(path) if path.is_dir() else _read_saved(path)
     try:
-        validate(fields["meta"], _META, total=False)
         return make(**fields | {"interval": interval_from_json(fields["interval"])})
     except (ValueError, TypeError) as error:
         raise DamagedStoreError(f"{path}: is damaged; {error}") from None
@@ -118,6 +117,7 @@ def _read_saved(path: Path) -> dict[str, Any]:
         plain = {name: arrays[name] for name in ("runs", "rounds", *FIRST_ROUND_ARRAYS)}
         if any(array.dtype.kind not in "fiub" for array in arrays.values()):
             raise ValueError("it has other arrays than numbers")
+        validate(about["meta"], _META, total=False)
     except (ValueError, KeyError) as error:
         raise DamagedStoreError(f"{path}: is damaged; {error}") from None
     return about | plain | {"measures": measures, COMPARATOR_LOSS: best}
@@ -130,7 +130,10 @@ def _without_copies(array: np.ndarray) -> np.ndarray:
 
 def _read_study(folder: Path) -> dict[str, Any]:
     store = Store.read_only(folder)
-    validate(store.meta, _META, total=False)
+    try:
+        validate(store.meta, _META, total=False)
+    except DamagedStoreError as error:
+        raise DamagedStoreError(f"{folder}: is damaged; its metadata {error}") from None
     (arrays, finished), layout, meta = store.load_arrays(), store.layout, store.meta
     played = finished.get("cumulative_loss", np.zeros((len(layout.learners), 1), bool))
     runs = np.flatnonzero(played.any(axis=0))

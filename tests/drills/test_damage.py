@@ -32,6 +32,7 @@ from jaxonline import datasets
 from jaxonline.live import states
 from jaxonline.parameters.errors import DamagedStoreWarning, UnfinishedStudyWarning
 from jaxonline.results import load_result
+from jaxonline.results.report.summary import notes
 from jaxonline.results.saving import SEAL
 from jaxonline.store.archives import (
     DIGEST,
@@ -333,13 +334,13 @@ def hostile_files(folder):
     """Of each kind of file: its path, contents, and the function that reads it."""
     path = folder / "checkpoint" / "study.json"
     texts = list(with_values(open_document(path.read_bytes())))
-    yield path, map(sealed, texts), lambda: repr(load_result(path.parent))
+    yield path, map(sealed, texts), lambda: notes((result := load_result(path.parent)).meta, 5, result.interval)
     block = folder / "checkpoint" / "blocks" / A.name / "1.npz"
     seal = Store.read_only(path.parent)._seal(block)
     arrays = open_arrays(block.read_bytes(), seal)
     changed = [arrays | {name: make(array)} for name, array in arrays.items() for make in ARRAYS.values()]
     contents = [seal_arrays(each, seal) for each in (*changed, {})]
-    yield block, contents, lambda: repr(load_result(path.parent))
+    yield block, contents, lambda: load_result(path.parent)
     path = folder / "result.npz"
     arrays = open_arrays(path.read_bytes(), SEAL)
     texts = with_values(json.loads(arrays["about"].tobytes()))
