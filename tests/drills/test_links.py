@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import signal
 import warnings
 from pathlib import Path
 
@@ -35,20 +34,9 @@ def played(tmp_path_factory):
     return folder / "out"
 
 
-@pytest.fixture(autouse=True)
-def no_hang():
-    signal.alarm(120)
-    yield
-    signal.alarm(0)
-
-
 def save_report(folder):
     tables = {"table": Table("Regret", [{"learner": "a"}])}
     Report(tables, {"figure": made_up().plot}, results={"results/a": made_up()}).save(folder)
-
-
-def save_live(folder):
-    jo.Live(LEARNER, instance=2).save(folder / "state")
 
 
 ACTIONS = {  # by command or function: what writes into a folder, also into one of an earlier study
@@ -66,7 +54,7 @@ ACTIONS = {  # by command or function: what writes into a folder, also into one 
     "Result.plot": lambda folder, played: [made_up().plot(path=folder / name) for name in ("a", "a.pdf", "a.svgz")],
     "Report.save": lambda folder, played: save_report(folder),
     "Bibliography.save": lambda folder, played: jo.cite().save(folder / "a.bib"),
-    "Live.save": lambda folder, played: save_live(folder),
+    "Live.save": lambda folder, played: jo.Live(LEARNER, instance=2).save(folder / "state"),
     "write_figure": lambda folder, played: write_figure(made_up().plot().figure, folder / "a.eps"),
 }  # fmt: skip
 
@@ -74,11 +62,11 @@ ACTIONS = {  # by command or function: what writes into a folder, also into one 
 @pytest.mark.parametrize("name", ACTIONS)
 def test_no_output_follows_a_link(played, tmp_path, monkeypatch, name):
     """Every name that an action writes is a link to a canary of its own, or to a file that does not exist."""
-    written, replace = [], os.replace
+    written, move = [], os.replace
 
     def record(source, target):
         written.append(Path(target))
-        replace(source, target)
+        move(source, target)
 
     private, first, second = (tmp_path / part for part in ("private", "first", "second"))
     for folder in (first, second):
@@ -125,45 +113,38 @@ def test_only_the_writer_writes_files():
 INPUTS = ("result.npz", "numbers.json", "checkpoint", "checkpoint/study.json", "checkpoint/blocks")
 
 
-def to_elsewhere(path):
-    shutil.move(path, path.parents[1] / "elsewhere")
-    path.symlink_to(path.parents[1] / "elsewhere")
-
-
-def to_fifo(path):
-    shutil.rmtree(path) if path.is_dir() else path.unlink()
-    os.mkfifo(path)
-
-
-def to_device(path):
-    shutil.rmtree(path) if path.is_dir() else path.unlink()
-    path.symlink_to("/dev/zero")
+def replace(path: Path, kind: str, outside: Path) -> None:
+    shutil.move(path, outside / "elsewhere")
+    if kind == "a FIFO":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero" if kind == "a device" else outside / "elsewhere")
 
 
 @pytest.mark.parametrize("name", INPUTS)
-@pytest.mark.parametrize("replace", [to_elsewhere, to_fifo, to_device])
-def test_show_does_not_read_links_devices_and_fifos(played, tmp_path, name, replace):
+@pytest.mark.parametrize("kind", ["a link", "a FIFO", "a device"])
+def test_show_does_not_read_links_devices_and_fifos(played, tmp_path, name, kind):
     folder = shutil.copytree(played, tmp_path / "out")
     if name.startswith("checkpoint"):
         (folder / "result.npz").unlink()
-    replace(folder / name)
+    replace(folder / name, kind, tmp_path)
     done = call("show", folder)
     assert done.exit_code == 2, done.output
-    print(f"{name}, {replace.__name__}: {' '.join(done.output.split())[:150]}")
+    print(f"{name}, {kind}: {' '.join(done.output.split())[:150]}")
 
 
 def test_files_in_a_checkpoint_that_are_links_or_fifos_are_computed_again(tmp_path):
-    whole = jo.simulate(GAME, LEARNER, checkpoint=tmp_path, **SMALL)
-    blocks = sorted(tmp_path.glob("blocks/*/*.npz"))
-    to_elsewhere(blocks[0])
-    to_fifo(blocks[1])
-    (tmp_path / "lock").unlink()
-    os.mkfifo(tmp_path / "lock")
+    folder = tmp_path / "kept"
+    whole = jo.simulate(GAME, LEARNER, checkpoint=folder, **SMALL)
+    for path, kind in zip(
+        (*folder.glob("blocks/*/*.npz"), folder / "lock"), ("a link", "a FIFO", "a FIFO"), strict=True
+    ):
+        replace(path, kind, tmp_path)
     with warnings.catch_warnings(action="ignore"):
-        again = jo.simulate(GAME, LEARNER, checkpoint=tmp_path, **SMALL)
+        again = jo.simulate(GAME, LEARNER, checkpoint=folder, **SMALL)
     np.testing.assert_array_equal(again.cumulative_loss, whole.cumulative_loss)
     with warnings.catch_warnings(action="error"):
-        jo.load_result(tmp_path)
+        jo.load_result(folder)
 
 
 def test_a_folder_that_is_a_link_out_is_not_written(played, tmp_path):

@@ -1,10 +1,7 @@
 """What a study measured: means, intervals, differences, tables, labels; saving, loading, and killed saves."""
 
-import errno
 import json
-import os
 import re
-import resource
 
 import numpy as np
 import pytest
@@ -178,21 +175,6 @@ def test_numpy_reads_a_saved_result(tmp_path):
     with np.load(result.save(tmp_path / "study.npz")) as arrays:
         np.testing.assert_array_equal(arrays["measure cumulative_loss"], result.cumulative_loss)
         assert arrays["comparator_loss"].shape == (1, *result.regret.shape[1:]), "learners share it"
-
-
-def test_a_full_disk_names_the_path_and_leaves_what_was_there(tmp_path):
-    """Here: files may not be longer than 100 bytes."""
-    path = made_up().save(tmp_path / "study.npz")
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
-    try:
-        with pytest.raises(OSError, match=re.escape(str(path))) as error:
-            made_up().select("α").save(path)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-    assert (error.value.errno, error.value.filename) == (errno.EFBIG, str(path))
-    assert Result.load(path).learners == made_up().learners
-    assert os.listdir(tmp_path) == ["study.npz"]
 
 
 KILLED = """
