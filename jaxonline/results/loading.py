@@ -2,6 +2,7 @@
 
 import os
 
+from jaxonline.results import saving
 from jaxonline.results.result import Result
 
 
@@ -33,4 +34,4 @@ def load_result(path: str | os.PathLike[str]) -> Result:
         >>> loaded.learners, bool((loaded.cumulative_loss == result.cumulative_loss).all())
         (('gradient',), True)
     """
-    return Result.load(path)
+    return saving.load(Result, path)

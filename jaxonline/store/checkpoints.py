@@ -340,7 +340,8 @@ class Checkpoint:
 
     def __truediv__(self, name: str) -> "Checkpoint":
         """Return the checkpoint of a part of the study, which is a folder inside the folder of the study."""
-        return dataclasses.replace(self, folder=Path(self.folder) / name)
+        folder = Path(self.folder)
+        return dataclasses.replace(self, folder=files.check_inside(folder, folder / name))
 
     def refresh_code(self, items: Mapping[str, Any]) -> str:
         """Clear the user's caches in `items`, and return the version with a hash of the user's code ("" for no code).

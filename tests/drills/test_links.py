@@ -150,13 +150,15 @@ def test_files_in_a_checkpoint_that_are_links_or_fifos_are_computed_again(tmp_pa
 def test_a_folder_that_is_a_link_out_is_not_written(played, tmp_path):
     outside = tmp_path / "outside"
     outside.mkdir()
-    for name in ("blocks", "checkpoint", "results"):
+    for name in ("blocks", "checkpoint", "part", "results"):
         (tmp_path / name).mkdir()
         (tmp_path / name / name).symlink_to(outside)
     with pytest.raises(DamagedStoreError, match="link"):
         jo.simulate(GAME, LEARNER, checkpoint=tmp_path / "blocks", **SMALL)
     with pytest.raises(DamagedStoreError, match="link"):
         save_report(tmp_path / "results")
+    with pytest.raises(DamagedStoreError, match="link"):
+        jo.Checkpoint(tmp_path / "part") / "part"
     assert call("run", played.parent / "arms.toml", "--out", tmp_path / "checkpoint").exit_code == 2
     assert list(outside.iterdir()) == []
 
