@@ -286,7 +286,7 @@ VALUES = (None, -1, 10**12, 10**400, 0.5, math.nan, "x", [], [[1]], {}, "deep")
 MAX_BYTES = 2**27  # of memory, far below that of the claimed shapes
 ARRAYS = {
     "text": lambda array: array.astype(str), "complex": lambda array: array.astype(complex),
-    "empty": lambda array: array[:0], "a number": lambda array: np.float64(1), "longer": lambda a: np.resize(a, 99),
+    "empty": lambda array: np.ravel(array)[:0], "a number": lambda array: np.float64(1), "longer": lambda a: np.resize(a, 99),
     "another axis": lambda array: array[None], "dates": lambda array: np.zeros(array.shape, "M8[s]"),
 }  # fmt: skip
 

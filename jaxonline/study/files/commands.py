@@ -83,8 +83,9 @@ def folder_report(folder: Path) -> Report:
 
 
 def _title_and_bounds(folder: Path, n_rounds: int) -> tuple[str, dict[str, np.ndarray]]:
+    content = read_file(folder / NUMBERS, folder)
     try:
-        numbers = read_json(read_file(folder / NUMBERS, folder), {"title": str, "learners": _LEARNERS})
+        numbers = read_json(content, {"title": str, "learners": _LEARNERS})
     except DamagedStoreError as error:
         raise DamagedStoreError(f"{folder / NUMBERS}: is damaged; {error}") from None
     bounds = {name: np.array(entry.get("bound") or [], float) for name, entry in numbers["learners"].items()}
