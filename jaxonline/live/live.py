@@ -383,7 +383,7 @@ class Live:
         """Restore the state of a file; if this raises an error, the object stays unchanged."""
         instance = header["instance"] if self._instance is None else self._instance
         with self._precision(), states.damage_named(path):
-            key = jax.random.wrap_key_data(jnp.asarray(arrays["0"]), impl=header["generator"])
+            key = jax.random.wrap_key_data(jnp.asarray(arrays["0"]), impl=header["generator"]).reshape(())
         with self._precision():
             other = Live(self._entrant, outcome=self._outcome, loss=self._loss, key=key)
             game = other._bind(instance)

@@ -203,7 +203,7 @@ def test_a_file_in_place_of_the_folder_raises_an_error(tmp_path):
 
 def test_a_full_disk_is_an_error_that_names_the_file(folder):
     """Here: files may not be longer than 2,000 bytes. What was there before is still there, and nothing else."""
-    large = BLOCKS[0] | {"pulls": np.zeros((1, 2, 2, 999))}
+    large = made(0, B) | {"pulls": np.zeros((2, 2, 2, 999))}
     path = folder / "blocks" / "learner 1" / "0.npz"
     with opened(folder) as store:
         before = stores.tree(folder)
