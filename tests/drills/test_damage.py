@@ -45,6 +45,7 @@ from jaxonline.store.archives import (
 )
 from jaxonline.store.checkpoints import Store
 from jaxonline.store.files import DamagedStoreError
+from jaxonline.study.files.commands import folder_report
 
 
 def make_folder(folder: Path, seed: int = 0) -> Path:
@@ -325,6 +326,9 @@ def hostile_files(folder):
     changed = [arrays | {"about": np.frombuffer(text.encode(), np.uint8)} for text in texts]
     changed += [arrays | {name: make(array)} for name, array in arrays.items() for make in ARRAYS.values()]
     yield path, [seal_arrays(each, SEAL) for each in changed], lambda: repr(load_result(path))
+    path.with_name("numbers.json").touch()
+    numbers = {"title": "T", "rounds": [5, 10, 15], "learners": {"α": {"mean": [1.0] * 3, "bound": [None, 1.0, 2.0]}}}
+    yield path.with_name("numbers.json"), map(str.encode, with_values(numbers)), lambda: folder_report(folder)
     state, learner = folder / "state", jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5)
     jo.Live(learner, instance=2).save(state)
     header, arrays = states.read_sealed(state)
