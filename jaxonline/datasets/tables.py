@@ -16,7 +16,7 @@ import pandas as pd
 from jaxonline.datasets.catalogue import SUFFIXES as SUFFIXES
 from jaxonline.parameters.check import quote
 from jaxonline.parameters.errors import ArgumentError, did_you_mean
-from jaxonline.store.archives import read_arrays as read_npz
+from jaxonline.store.archives import read_archive
 from jaxonline.store.files import DamagedStoreError
 
 MISSING = ("", "?", "na", "nan", "null", "none")
@@ -77,7 +77,7 @@ def read_arrays(path: Path) -> tuple[np.ndarray, np.ndarray]:
     """
     try:
         with path.open("rb") as file:
-            arrays = read_npz(file, compressed=True)
+            arrays = read_archive(file, compressed=True)
     except DamagedStoreError as error:
         raise ValueError(f"{path}: must be an .npz file that is not damaged; it {error}") from None
     X, y = (np.asarray(arrays.get(name)) for name in ("X", "y"))

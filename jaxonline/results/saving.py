@@ -89,7 +89,7 @@ _META = {  # the metadata that this package reads; `Result.meta` has more
 _ABOUT = {"learners": tuple[str, ...], "measures": list[str], "interval": dict[str, Any], "meta": dict[str, Any]}
 
 
-def load(make: Callable[..., Any], path: str | os.PathLike[str]) -> Any:
+def load_as(make: Callable[..., Any], path: str | os.PathLike[str]) -> Any:
     """Make the `Result` that is stored at a path from its fields; see `load_result`."""
     path = local_path(path)
     fields = _read_study(path) if path.is_dir() else _read_saved(path)

@@ -22,7 +22,7 @@ MAX_COMPRESSION, MIN_UNPACKED_BYTES = 100, 2**24  # a compressed archive may unp
 Numbers = dict[str, Any]  # arrays by name
 
 
-def read_arrays(file: BinaryIO, compressed: bool = False) -> Numbers:
+def read_archive(file: BinaryIO, compressed: bool = False) -> Numbers:
     """Return the arrays of an .npz file without objects; memory is allocated only for numbers that the file holds.
 
     Args:
@@ -73,7 +73,7 @@ def open_arrays(content: bytes, seal: str = "") -> Numbers:
     size = len(NO_DIGEST)
     if _digest(seal.encode() + content[:-size]) != content[-size:]:
         raise DamagedStoreError("does not match its digest")
-    return read_arrays(io.BytesIO(content))
+    return read_archive(io.BytesIO(content))
 
 
 def seal_document(document: Mapping[str, Any]) -> bytes:

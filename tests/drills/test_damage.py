@@ -39,7 +39,7 @@ from jaxonline.store.archives import (
     NO_DIGEST,
     open_arrays,
     open_document,
-    read_arrays,
+    read_archive,
     seal_arrays,
     seal_document,
 )
@@ -387,7 +387,7 @@ def test_archives_are_checked_before_they_are_unpacked(tmp_path, name):
     path.write_bytes(BOMBS[name])
     tracemalloc.start()
     with pytest.raises(DamagedStoreError):
-        read_arrays(io.BytesIO(BOMBS[name]), compressed=True)
+        read_archive(io.BytesIO(BOMBS[name]), compressed=True)
     with pytest.raises(ValueError, match=r"a\.npz: must"):
         datasets.load(path)
     assert tracemalloc.get_traced_memory()[1] < 2**26

@@ -147,8 +147,7 @@ def test_files_in_a_checkpoint_that_are_links_or_fifos_are_computed_again(tmp_pa
 
 
 def test_a_folder_that_is_a_link_out_is_not_written(played, tmp_path):
-    outside = tmp_path / "outside"
-    outside.mkdir()
+    (outside := tmp_path / "outside").mkdir()
     for name in ("blocks", "checkpoint", "part", "results"):
         (tmp_path / name).mkdir()
         (tmp_path / name / name).symlink_to(outside)
