@@ -57,8 +57,9 @@ def read_sealed(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
         arrays = open_arrays(content, FORMAT)
         return read_json(arrays.pop("header").tobytes(), HEADER), arrays
     except (DamagedStoreError, KeyError):
-        problem = "must be a file that Live.save wrote (got another kind, or a damaged one)"
-        raise DamagedStoreError(f"{os.fspath(path)}: {problem}") from None
+        raise DamagedStoreError(
+            f"{path}: must be a file that Live.save wrote (got another, or a damaged one)"
+        ) from None
 
 
 @contextlib.contextmanager

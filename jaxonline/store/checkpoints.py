@@ -249,12 +249,22 @@ def _read_study(folder: Path) -> dict[str, Any]:
         if document.get("format") != FORMAT:
             raise ValueError(f"{path}: was not written by this version of jaxonline; give another folder")
         document = validate(document, STUDY)
-        layout = document["layout"]
-        if layout and not all(0 < job.members <= len(layout.learners) >= job.learners[1] for job in layout.jobs):
+        if document["layout"] and not _is_possible(document["layout"]):
             raise files.DamagedStoreError("has an impossible layout")
     except files.DamagedStoreError as error:
         raise files.DamagedStoreError(f"{path}: is damaged; it {error}") from None
     return document
+
+
+def _is_possible(layout: StoreLayout) -> bool:
+    """Return whether all jobs have learners of the study, and an array has the same axes in all jobs."""
+    axes = {name: job.axes for job in layout.jobs for name in job.outputs}
+    return all(
+        0 < job.members <= len(layout.learners) >= job.learners[1]
+        and (job.axes == AXES or (job.outputs, job.learners) == ((COMPARATOR_LOSS,), (0, 1)))
+        and all(axes[name] == job.axes for name in job.outputs)
+        for job in layout.jobs
+    )
 
 
 def _write_study(folder: Path, document: Mapping[str, Any]) -> None:
