@@ -57,9 +57,7 @@ def read_sealed(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
         arrays = open_arrays(content, FORMAT)
         return read_json(arrays.pop("header").tobytes(), HEADER), arrays
     except (DamagedStoreError, KeyError):
-        raise DamagedStoreError(
-            f"{path}: must be a file that Live.save wrote (got another, or a damaged one)"
-        ) from None
+        raise DamagedStoreError(f"{path}: must be a file that Live.save wrote (got a damaged or another one)") from None
 
 
 @contextlib.contextmanager
