@@ -384,9 +384,9 @@ class Live:
         instance = header["instance"] if self._instance is None else self._instance
         with self._precision(), states.damage_named(path):
             key = jax.random.wrap_key_data(jnp.asarray(arrays["0"]), impl=header["generator"]).reshape(())
-        with self._precision():
             other = Live(self._entrant, outcome=self._outcome, loss=self._loss, key=key)
-            game = other._bind(instance)
+            game = other._bind(instance)  # an unknown shape of instances is that of the file
+        with self._precision():
             stored, own = header["belongs to"], other._header()
             if differing := [name for name in own if stored.get(name) != own[name]]:
                 theirs = f"{path}, a state of {to_one_line(header['of'])}, with another {' and '.join(differing)}"

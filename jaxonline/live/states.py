@@ -66,7 +66,7 @@ def damage_named(path: str) -> Iterator[None]:
     try:
         yield
     except (ValueError, TypeError, KeyError) as error:
-        raise DamagedStoreError(f"{path}: is damaged; {error}") from None
+        raise DamagedStoreError(f"{path}: is damaged, or of another learner; {error}") from None
 
 
 def state_array(leaf: Any) -> Any:
