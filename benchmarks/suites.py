@@ -19,7 +19,6 @@ from benchmarks.papers.study import Names, Study, load_set, select_by_name
 from jaxonline import estimators
 from jaxonline.cli import main
 from jaxonline.datasets import canonical_name, diabetes, load
-from jaxonline.datasets.fetch import fetch_by_name
 from jaxonline.datasets.loading import data_files, search_paths
 from jaxonline.datasets.tables import select_columns, text_cells, to_arrays
 from jaxonline.parameters.errors import ArgumentError, SettingsWarning
@@ -268,6 +267,19 @@ def real_set(name: str, data: Sequence[str] = ()) -> tuple[np.ndarray, np.ndarra
         warnings.filterwarnings("ignore", "Invalid cache", RuntimeWarning)
         frame, target = fetch_by_name(name, version=1)
     return to_arrays(Path(name), select_columns(Path(name), text_cells(frame), target, ()))
+
+
+def fetch_by_name(name: str, version: int | None = None) -> tuple[Any, str | None]:
+    """Fetch any OpenML set by name; return its pandas frame, and the name of its target column or None."""
+    import sklearn.datasets
+
+    options: Any = {"name": name, "version": version or "active", "as_frame": True, "parser": "liac-arff"}
+    try:
+        bunch: Any = sklearn.datasets.fetch_openml(**options)
+    except OSError as error:
+        raise OSError(f"openml: the set {name!r} cannot be fetched ({error})") from error
+    targets = list(bunch.target_names or [])
+    return bunch.frame, targets[0] if len(targets) == 1 else None
 
 
 class SuiteCommands(StudyCommands):

@@ -18,7 +18,7 @@ from jaxonline.parameters.citations import REFERENCES, method_names
 from jaxonline.parameters.errors import ArgumentError, did_you_mean
 from jaxonline.results import Result, Standings
 from jaxonline.simulation.planning import versions
-from jaxonline.store.output_paths import write_text
+from jaxonline.store.files import write_atomically
 
 for _package in ("bounds", "comparators", "environments.adversaries", "estimators", "learners"):
     importlib.import_module(f"jaxonline.{_package}")  # declares the papers of its methods
@@ -58,7 +58,7 @@ class Bibliography:
 
     def save(self, path: str | Path) -> Path:
         """Write the entries to a BibTeX file."""
-        return write_text(Path(path), f"{self}\n")
+        return write_atomically(Path(path), f"{self}\n")
 
     def __str__(self) -> str:
         parts = []

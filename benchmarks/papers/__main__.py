@@ -72,7 +72,7 @@ def _reproduce_all(
     """Run all studies; a study whose data set cannot be loaded is skipped; exit code 1 if one fails."""
     from benchmarks.papers.reproduce import reproduce_all
     from jaxonline.parameters import check
-    from jaxonline.store.output_paths import check_folder
+    from jaxonline.store.files import check_folder
 
     with usage_errors(f"{PROGRAM} reproduce all", ("out", "seed")):
         folder, seed = check_folder("out", out), check.seed("seed", seed)

@@ -16,7 +16,7 @@ from typer.core import TyperCommand
 from benchmarks.papers.output_paths import check_distinct, run_all_steps
 from jaxonline.cli import Commands, console, option_flag, usage_errors
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.store.output_paths import check_file, check_folder, write_text
+from jaxonline.store.files import check_file, check_folder, write_atomically
 
 
 class StudyCommands(Commands):
@@ -142,7 +142,7 @@ def _run_study(command: str, study: Any, given: dict[str, Any]) -> None:
         run_all_steps(
             lambda: report.show(screen),
             lambda: written.extend(report.save(out)),
-            lambda: written.extend([write_text(json, report.json())] if json else []),
+            lambda: written.extend([write_atomically(json, report.json())] if json else []),
         )
     paths = ", ".join(str(path) for path in written)
     screen.print(f"{paths} written; {time.perf_counter() - began:.1f} s in all", markup=False, highlight=False)

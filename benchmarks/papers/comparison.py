@@ -18,8 +18,8 @@ from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.short_repr import short_repr
 from jaxonline.results import Result
 from jaxonline.results.parts import select_runs
-from jaxonline.results.statistics.estimates import learners_with_skewed_runs, missing_from
-from jaxonline.results.statistics.ranking import MissingEvents
+from jaxonline.results.statistics import estimates, means
+from jaxonline.results.statistics.ranking import MissingEvents, missing_events
 from jaxonline.results.tuned import Tuned
 from jaxonline.simulation import sweep
 from jaxonline.simulation.options import RecordedRounds, RunOptions
@@ -65,12 +65,15 @@ class ComparisonResult(NamedTuple):
     @property
     def skewed_learners(self) -> tuple[str, ...]:
         """Learners with skewed regret at the horizon, so that Student's interval is too short on one side."""
-        return learners_with_skewed_runs(self.result, "regret")
+        return estimates.learners_with_skewed_runs(self.result, "regret")
 
     @property
     def missing(self) -> MissingEvents:
         """Events that the runs may have missed, and the cost at which one of them reverses the closest decision."""
-        return missing_from(self.result, "regret")
+        result, costs = self.result, estimates.costs(self.result, "regret")
+        test = estimates.choose_interval(result, "regret", None).after(result.rounds[-1])
+        p_values = means.pairwise_p_values(costs, test)
+        return missing_events(result.learners, means.paired_differences(costs), p_values, 0.95)
 
     def __repr__(self) -> str:
         return repr(self.result)

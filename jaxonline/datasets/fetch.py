@@ -71,19 +71,6 @@ def fetch_openml(name: str, source: OpenML) -> tuple[np.ndarray, np.ndarray]:
     return X, y
 
 
-def fetch_by_name(name: str, version: int | None = None) -> tuple[Any, str | None]:
-    """Fetch any OpenML set by name; return its pandas frame, and the name of its target column or None."""
-    import sklearn.datasets
-
-    options: Any = {"name": name, "version": version or "active", "as_frame": True, "parser": "liac-arff"}
-    try:
-        bunch: Any = sklearn.datasets.fetch_openml(**options)
-    except OSError as error:
-        raise OSError(f"openml: the set {name!r} cannot be fetched ({error})") from error
-    targets = list(bunch.target_names or [])
-    return bunch.frame, targets[0] if len(targets) == 1 else None
-
-
 def checksum(X: np.ndarray, y: np.ndarray) -> str:
     """Sha256 of the numbers (X, y) of a data set as float32 rows, whatever the file format.
 

@@ -16,10 +16,15 @@ import pandas as pd
 from jaxonline.datasets.catalogue import SUFFIXES as SUFFIXES
 from jaxonline.parameters.check import quote
 from jaxonline.parameters.errors import ArgumentError, did_you_mean
+from jaxonline.store.archives import read_archive
+from jaxonline.store.files import DamagedStoreError
 
 MISSING = ("", "?", "na", "nan", "null", "none")
 _DATE = re.compile(r"\d+([-/.:])\d+\1\d+.*")
-_DATE_OR_WORD = re.compile(rf"{_DATE.pattern}|.*[^\W\d_].*")
+_DATE_OR_WORD = re.compile(rf"{_DATE.pattern}|.*[^\W\d_].*", re.DOTALL)
+_NO_NAME = re.compile(r"(Unnamed: \d+)?")  # as pandas names a column without a name
+_QUOTED_CELL = re.compile(r'(?<![^,;\t \n])"(?:[^"]|"")*"')  # may have separators and line breaks
+_HEADER_SIGNS = 1_000_000  # of a text, among which the separator is looked for
 
 
 def read_table(
@@ -59,6 +64,8 @@ def read_cells(path: Path, content: bytes | None = None) -> pd.DataFrame:
         raise ValueError(f"{path}: {error}") from None
     if cells.empty:
         raise ValueError(f"{path}: must have a row of numbers (got none)")
+    for name in cells.columns[cells.columns.duplicated()]:
+        raise ValueError(f"{path}: must have another name for each column (got {name!r} more than once)")
     return cells
 
 
@@ -69,10 +76,10 @@ def read_arrays(path: Path) -> tuple[np.ndarray, np.ndarray]:
         ValueError: the file is damaged, or does not hold these arrays.
     """
     try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-            arrays = dict(file)
-    except Exception as error:  # a damaged archive may raise any error
-        raise ValueError(f"{path}: must be an .npz file that is not damaged ({error})") from None
+        with path.open("rb") as file:
+            arrays = read_archive(file, compressed=True)
+    except DamagedStoreError as error:
+        raise ValueError(f"{path}: must be an .npz file that is not damaged; it {error}") from None
     X, y = (np.asarray(arrays.get(name)) for name in ("X", "y"))
     y = y.reshape(-1) if y.ndim == 2 and y.shape[1] == 1 else y
     is_real = all(np.issubdtype(array.dtype, np.number) and not np.iscomplexobj(array) for array in (X, y))
@@ -84,27 +91,35 @@ def read_arrays(path: Path) -> tuple[np.ndarray, np.ndarray]:
 
 def text_cells(frame: pd.DataFrame) -> pd.DataFrame:
     """Convert the cells of a frame to text; missing values become empty strings."""
-    plain: Any = frame.astype(object).map(lambda cell: int(cell) if isinstance(cell, bool | np.bool_) else cell)
-    texts = plain.where(frame.notna(), "").map(str).apply(lambda column: column.str.strip())
-    return texts.set_axis([str(name) for name in frame.columns], axis=1).reset_index(drop=True)
+    cells = frame.astype(object).to_numpy().copy()
+    cells[frame.isna().to_numpy()] = ""
+    texts = [str(int(cell) if isinstance(cell, bool | np.bool_) else cell) for cell in cells.ravel()]
+    return _stripped(texts, list(map(str, frame.columns)))
+
+
+def _stripped(texts: Sequence[str], names: list[str]) -> pd.DataFrame:
+    """Return the cells of all rows, one after the other, as a table."""
+    cells = np.empty(len(texts), object)
+    cells[:] = [text.strip() for text in texts]
+    return pd.DataFrame(cells.reshape(-1, len(names)), columns=names)
 
 
 def _read_text(text: str) -> pd.DataFrame:
-    first = next(filter(None, map(str.strip, text.splitlines())), "")
+    first = next(filter(None, map(str.strip, _QUOTED_CELL.sub("", text[:_HEADER_SIGNS]).splitlines())), "")
     separator = max((",", ";", "\t"), key=first.count) if re.search("[,;\t]", first) else r"\s+"
     # engine="python" distinguishes an empty cell, "", from a missing cell of a short row, NaN
     cells = pd.read_csv(
         io.StringIO(text), sep=separator, engine="python",
         header=None, dtype=str, keep_default_na=False, skipinitialspace=True,
-    ).apply(lambda column: column.str.strip())  # fmt: skip
-    names = list(cells.iloc[0])
-    has_header = _has_words(names) or (names == [str(j) for j in range(len(names))] and len(names) > 3)
-    cells = cells.iloc[int(has_header) :].reset_index(drop=True)
-    cells.columns = names if has_header else [str(j) for j in range(len(names))]
-    for row in np.flatnonzero(cells.iloc[:, -1].isna()):
-        n_cells = cells.iloc[row].notna().sum()
+    ).to_numpy(object)  # fmt: skip
+    names = [name.strip() for name in cells[0]]
+    numbered = names[1:] if names[0] == "" else names  # as pandas writes a header, with or without an index
+    has_header = _has_words(names) or (numbered == [str(j) for j in range(len(numbered))] and len(numbered) > 3)
+    rows = cells[int(has_header) :]
+    for row in np.flatnonzero(pd.isna(rows[:, -1])):
+        n_cells = (~pd.isna(rows[row])).sum()
         raise ValueError(f"row {row + 1} must have {len(names)} cells, as the first one (got {n_cells})")
-    return cells
+    return _stripped(rows.ravel().tolist(), names if has_header else list(map(str, range(len(names)))))
 
 
 def _has_words(names: list[str]) -> bool:
@@ -114,14 +129,15 @@ def _has_words(names: list[str]) -> bool:
         ValueError: it has words beside numbers or dates, as a row of data.
     """
     filled = [name for name in names if name.lower() not in MISSING]
-    numbers = [name for name in filled if not np.isnan(_parse(name))]
+    is_number = _parse(pd.Series(filled, dtype=object)).notna()
+    numbers = {name for name, good in zip(filled, is_number, strict=True) if good}
     odd = [name for name in filled if name in numbers or _DATE.fullmatch(name)]
-    if odd and len(numbers) < len(filled):
+    if odd and not is_number.all():
         raise ValueError(
             f"the first row must hold numbers or column names (got {quote(names)}); if it is data, add a row of names "
             f"above it; if it holds names, change {odd[0]!r}"
         )
-    return len(numbers) < len(filled)
+    return not is_number.all()
 
 
 def select_columns(
@@ -130,16 +146,33 @@ def select_columns(
     """Select the numeric columns and the target from columns of numbers or text; `path` is for error messages."""
     names = list(cells.columns)
     target_index = _column_index(path, names, -1 if target is None else target, "target")
+    if target is None and _NO_NAME.fullmatch(names[target_index]):
+        raise ArgumentError("target", f"must be given, since the last column of {path} has no name (got None)")
+    flat = pd.Series(cells.to_numpy(object).ravel()).map(str)
+    gaps = flat.str.lower().isin(MISSING)
+    texts, missing, bad = (part.to_numpy().reshape(cells.shape) for part in (flat, gaps, _parse(flat).isna() & ~gaps))
     left_out = {target_index, *(_column_index(path, names, column, "drop") for column in drop)}
-    columns = [cells.iloc[:, j] for j in range(len(names)) if j not in left_out]
-    numbers = [_numbers(path, column) for column in columns if not _has_words_only(column)]
-    if words := [column.name for column in columns if _has_words_only(column)]:
-        warnings.warn(f"{path}: column {str(words)[1:-1]} holds dates or words and is left out", stacklevel=3)
-    if not numbers:
+    no_name = [j for j, name in enumerate(names) if _NO_NAME.fullmatch(name) and j not in left_out]
+    words = np.flatnonzero((bad | missing).all(axis=0) & ~missing.all(axis=0)).tolist()
+    words = [j for j in words if all(map(_DATE_OR_WORD.fullmatch, texts[~missing[:, j], j]))]  # "1,5" is neither
+    words = [j for j in words if j not in left_out and j not in no_name]
+    named = [names[j] for j in words]
+    for columns, problem in ((no_name, "(from 0) has no name, as an index,"), (named, "holds dates or words")):
+        if columns:
+            warnings.warn(f"{path}: column {str(columns)[1:-1]} {problem} and is left out", stacklevel=3)
+    used = [j for j in range(len(names)) if j not in left_out.union(no_name, words)]
+    if not used:
         raise ValueError(f"{path}: must have a numeric column besides the target (got none)")
-    targets = cells.iloc[:, target_index]
-    y = _numbers(path, targets) if positive is None else _binary_targets(path, targets.map(str), positive)
-    return pd.concat([*numbers, y], axis=1)
+    used += [target_index] if positive is None else []
+    for column, row in np.argwhere(bad[:, used].T):
+        name, got = names[used[column]], texts[row, used[column]]
+        raise ValueError(f"{path}: row {row + 1}, column {name!r} must be a number (got {got!r})")
+    numbers = np.where(missing, "nan", texts)[:, used].astype(float)  # as Python reads each number
+    table = pd.DataFrame(numbers, columns=[names[j] for j in used])
+    if positive is None:
+        return table
+    targets = pd.Series(texts[:, target_index], name=names[target_index])
+    return pd.concat([table, _binary_targets(path, targets, positive)], axis=1)
 
 
 def _column_index(path: Path, names: list[str], column: str | int, argument: str) -> int:
@@ -153,20 +186,6 @@ def _column_index(path: Path, names: list[str], column: str | int, argument: str
 
 def _parse(cells: Any) -> Any:
     return pd.to_numeric(cells, errors="coerce")
-
-
-def _has_words_only(cells: pd.Series) -> bool:
-    """Whether all cells that are not empty hold a date or a word; "1,5", for example, is neither."""
-    filled = cells[~cells.map(str).str.lower().isin(MISSING)]
-    return len(filled) > 0 and _parse(filled).isna().all() and all(map(_DATE_OR_WORD.fullmatch, filled))
-
-
-def _numbers(path: Path, cells: pd.Series) -> pd.Series:
-    """Convert a column to float64 (as Python reads each number), NaN for a missing value; errors name the cell."""
-    filled = cells.mask(cells.map(str).str.lower().isin(MISSING))
-    for row in np.flatnonzero(filled.notna() & _parse(filled).isna()):
-        raise ValueError(f"{path}: row {row + 1}, column {cells.name!r} must be a number (got {cells[row]!r})")
-    return filled.astype(float)
 
 
 def _binary_targets(path: Path, cells: pd.Series, positive: str) -> pd.Series:

@@ -24,6 +24,7 @@ from jaxonline.parameters.optional_packages import check_not_forked
 from jaxonline.parameters.short_repr import short_repr
 from jaxonline.parameters.types import PyTree
 
+MAX_AXES, MAX_NEW_ENTRIES = 32, 2**20  # of the instances in the file of a state
 MAX_FINITE_SQUARES = 1e37  # a smaller sum of squares has finite entries in float32
 
 
@@ -276,7 +277,11 @@ class Live:
             >>> again.round, again.predict([1.0, 2.0]) == live.predict([1.0, 2.0])
             (0, np.True_)
         """
-        self._restore(str(path), *states.read_sealed(check.path("path", path)))
+        header, arrays = states.read_sealed(check.path("path", path))
+        shape = header["instance"]
+        if self._instance is None and (len(shape) > MAX_AXES or math.prod(shape) > MAX_NEW_ENTRIES):
+            raise ArgumentError("instance", f"must be given, since {path} has instances of shape {shape} (got None)")
+        self._restore(str(path), header, arrays)
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -289,17 +294,22 @@ class Live:
     # Private
 
     def _begin(self, instance: tuple[int, ...]) -> LiveGame:
-        """Return the bound game; the first call, when all shapes are known, binds it."""
+        """Return the bound game; the first call, when all shapes are known, binds it and makes the first states."""
         check_not_forked()
         if self._game is None:
-            with self._precision():
-                loss = default_loss(self._entrant) if self._loss is None else self._loss
-                game = Game(no_arrivals(self._specs(instance)), self._entrant.feedback, loss)
-            live_game = LiveGame.of(game, self._entrant, self._key, self._precision)
-            if self._loss is not None:
-                warn_about_loss_mismatch(game, {"learner": self._entrant.learner})
-            self._game, self._instance, self._states = live_game, instance, live_game.begin()
-        return self._game
+            self._states = self._bind(instance).begin()
+        return self._game  # type: ignore[return-value]
+
+    def _bind(self, instance: tuple[int, ...]) -> LiveGame:
+        """Bind the game to a shape of instances."""
+        with self._precision():
+            loss = default_loss(self._entrant) if self._loss is None else self._loss
+            game = Game(no_arrivals(self._specs(instance)), self._entrant.feedback, loss)
+        live_game = LiveGame.of(game, self._entrant, self._key, self._precision)
+        if self._loss is not None:
+            warn_about_loss_mismatch(game, {"learner": self._entrant.learner})
+        self._game, self._instance = live_game, instance
+        return live_game
 
     def _specs(self, instance: tuple[int, ...]) -> Specs:
         dtype = self._precision.dtype
@@ -349,8 +359,13 @@ class Live:
             "precision": self._precision.dtype.name,
             "shape of instances": str(self._instance),
             "shape of outcomes": str(self._outcome),
-            "state": format_spec([states.state_array(leaf) for leaf in jax.tree.leaves(self._states)]),
+            "state": format_spec(self._state_specs()),
         }
+
+    def _state_specs(self) -> list[jax.ShapeDtypeStruct]:
+        """Return the shapes and dtypes of the arrays of the states, without making them."""
+        begin = self._game.begin  # type: ignore[union-attr]
+        return jax.eval_shape(lambda: [states.state_array(leaf) for leaf in jax.tree.leaves(begin())])
 
     def _saved(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return the header and the arrays of a file."""
@@ -366,20 +381,26 @@ class Live:
 
     def _restore(self, path: str, header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         """Restore the state of a file; if this raises an error, the object stays unchanged."""
-        with self._precision():
-            key = jax.random.wrap_key_data(jnp.asarray(arrays["0"]), impl=header["generator"])
+        instance = header["instance"] if self._instance is None else self._instance
+        with self._precision(), states.damage_named(path):
+            key = jax.random.wrap_key_data(jnp.asarray(arrays["0"]), impl=header["generator"]).reshape(())
             other = Live(self._entrant, outcome=self._outcome, loss=self._loss, key=key)
-            other._begin(tuple(header["instance"]) if self._instance is None else self._instance)
+            game = other._bind(instance)  # an unknown shape of instances is that of the file
+        with self._precision():
             stored, own = header["belongs to"], other._header()
-            if differing := [name for name in own if stored[name] != own[name]]:
+            if differing := [name for name in own if stored.get(name) != own[name]]:
                 theirs = f"{path}, a state of {to_one_line(header['of'])}, with another {' and '.join(differing)}"
                 raise ArgumentError("path", f"must be a state of {other._description()} (got {theirs})")
-            leaves, structure = jax.tree.flatten(other._states)
-            numbers = [arrays[str(i)] for i in range(1, len(leaves) + 1)]
-            other._states = structure.unflatten(map(states.restore_leaf, leaves, numbers))
-        other.round = header["round"]
-        if "open" in arrays:
-            other.predict(arrays["open"])
+            with states.damage_named(path):
+                for i, spec in enumerate(other._state_specs(), 1):
+                    if (arrays[str(i)].shape, arrays[str(i)].itemsize) != (spec.shape, spec.dtype.itemsize):
+                        raise ValueError("it has arrays of other shapes")
+                leaves, structure = jax.tree.flatten(game.begin())
+                numbers = [arrays[str(i)] for i in range(1, len(leaves) + 1)]
+                other._states = structure.unflatten(map(states.restore_leaf, leaves, numbers))
+                other.round = header["round"]
+                if "open" in arrays:
+                    other.predict(arrays["open"])
         vars(self).update(vars(other))
 
 

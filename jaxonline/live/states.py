@@ -1,26 +1,33 @@
-"""Files with the state of a live learner: an .npz of arrays (no pickle) with a header in JSON, sealed by a SHA-256.
+"""Files with the state of a live learner: a sealed .npz of arrays (no pickle) with a header in JSON.
 
 The header names the learner by a hash of its numbers, fields, classes and functions, without their code: a state
 survives new versions of the package.
 """
 
+import contextlib
 import dataclasses
 import functools
 import hashlib
-import io
 import json
 import os
 import types
-import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import jax
 import numpy as np
+from annotated_types import Interval
 
-FORMAT = "state of jaxonline.Live, 1"
-SEAL_BYTES = 32  # of a SHA-256
+from jaxonline.parameters.types import NonNegativeInt
+from jaxonline.store.archives import open_arrays, read_json, seal_arrays
+from jaxonline.store.files import DamagedStoreError, read_file, write_atomically
+
+FORMAT = "state of jaxonline.Live, 1 "  # a part of the digest
+HEADER = {
+    "of": str, "belongs to": dict[str, str], "instance": tuple[NonNegativeInt, ...],
+    "round": Annotated[int, Interval(ge=0, lt=2**31)], "generator": str,
+}  # fmt: skip
 
 
 def write_sealed(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
@@ -34,21 +41,8 @@ def write_sealed(path: str | os.PathLike[str], header: Mapping[str, Any], arrays
     Raises:
         OSError: the file cannot be written.
     """
-    content = io.BytesIO()
-    text = json.dumps({"format": FORMAT, **header})
-    np.savez(content, header=np.frombuffer(text.encode(), np.uint8), **arrays)  # type: ignore[arg-type]
-    sealed = content.getvalue() + hashlib.sha256(content.getvalue()).digest()
-    temporary = Path(f"{os.fspath(path)}.{uuid.uuid4().hex}.unfinished")
-    try:
-        with open(temporary, "xb") as file:
-            file.write(sealed)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
-    finally:
-        temporary.unlink(missing_ok=True)
+    text = np.frombuffer(json.dumps(header).encode(), np.uint8)
+    write_atomically(Path(path), seal_arrays({"header": text, **arrays}, FORMAT))
 
 
 def read_sealed(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -56,17 +50,23 @@ def read_sealed(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: a byte of the file is damaged, or `write_sealed` did not write it.
+        DamagedStoreError: a byte of the file is damaged, or `write_sealed` did not write it.
     """
-    content = Path(path).read_bytes()
-    body, seal = content[:-SEAL_BYTES], content[-SEAL_BYTES:]
-    if hashlib.sha256(body).digest() == seal:
-        with np.load(io.BytesIO(body), allow_pickle=False) as file:
-            arrays = dict(file)
-        header = json.loads(arrays.pop("header").tobytes())
-        if header["format"] == FORMAT:
-            return header, arrays
-    raise ValueError(f"{os.fspath(path)}: must be a file that Live.save wrote (got another kind, or a damaged one)")
+    content = read_file(Path(path))
+    try:
+        arrays = open_arrays(content, FORMAT)
+        return read_json(arrays.pop("header").tobytes(), HEADER), arrays
+    except (DamagedStoreError, KeyError):
+        raise DamagedStoreError(f"{path}: must be a file that Live.save wrote (got a damaged or another one)") from None
+
+
+@contextlib.contextmanager
+def damage_named(path: str) -> Iterator[None]:
+    """Context manager: an error of the content of a file becomes a DamagedStoreError that names the file."""
+    try:
+        yield
+    except (ValueError, TypeError, KeyError) as error:
+        raise DamagedStoreError(f"{path}: is damaged, or of another learner; {error}") from None
 
 
 def state_array(leaf: Any) -> Any:

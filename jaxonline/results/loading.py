@@ -34,4 +34,4 @@ def load_result(path: str | os.PathLike[str]) -> Result:
         >>> loaded.learners, bool((loaded.cumulative_loss == result.cumulative_loss).all())
         (('gradient',), True)
     """
-    return Result(**saving.read_fields(path))
+    return saving.load_as(Result, path)

@@ -322,7 +322,7 @@ class Result:
     @classmethod
     def load(cls, path: str | Path) -> "Result":
         """Load a saved result, or the finished runs of a study; see `jo.load_result`."""
-        return cls(**saving.read_fields(path))
+        return saving.load_as(cls, path)
 
     def table(
         self, bounds: Mapping[str, float] | None = None, level: float = 0.95, interval: ConfidenceInterval | None = None

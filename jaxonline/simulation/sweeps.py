@@ -64,11 +64,6 @@ def sweep(learners: Mapping[Any, Learner] | Sequence[Learner]) -> Sweep:
 LEARNER = "a learner, whose class inherits from jo.Learner"
 
 
-def check_learner(name: str, value: Any) -> None:
-    """Check that an entry of a study is a learner, a `WithFeedback` or a sweep."""
-    check.instance(name, value, isinstance(value, Learner | WithFeedback | Sweep), LEARNER)
-
-
 class Team(NamedTuple):
     """The learners of one entry of a study: a sweep, or a single learner."""
 

@@ -6,87 +6,33 @@ One process writes a folder; every file is complete or absent.
 """
 
 import dataclasses
-import hashlib
-import io
-import json
 import os
+import re
 import warnings
-import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from annotated_types import Interval, MinLen
 
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import DamagedStoreWarning
 from jaxonline.parameters.signatures import check_fields
-from jaxonline.parameters.types import NonNegativeFloat, Text
-from jaxonline.store.files import locked, remove_abandoned, set_aside, write_atomically
+from jaxonline.parameters.types import NonNegativeFloat, NonNegativeInt, Text
+from jaxonline.store import files
+from jaxonline.store.archives import Numbers, open_arrays, open_document, seal_arrays, seal_document, validate
 from jaxonline.store.fingerprint import describe_inputs, fingerprint, hash_user_code
-from jaxonline.store.output_paths import local_path
 
 AXES = ("learner", "run", "round")
 COMPARATOR_LOSS = "comparator_loss"
 FIRST_ROUND_ARRAYS = ("first_nonfinite", "first_overflow")  # [learner, run], 0 if there is no such round
 FORMAT, DOCUMENT = "jaxonline study 1", "study.json"
 BLOCKS, STATES = "blocks", "states"  # folders
-DIGEST, NO_DIGEST = "sha256", "0" * 64
-
-Numbers = dict[str, Any]  # arrays by name
-
-
-class DamagedStoreError(ValueError):
-    """A file that jaxonline wrote is damaged."""
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Sealed files
-
-
-def seal_arrays(arrays: Mapping[str, np.ndarray], seal: str = "") -> bytes:
-    """Return the content of an .npz file, whose comment is the SHA-256 of the text `seal` and of the content."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name, array in arrays.items():
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, np.asarray(array), allow_pickle=False)
-    content = buffer.getvalue()[:-2] + len(NO_DIGEST).to_bytes(2, "little")  # the last entry: the comment's length
-    return content + _digest(seal.encode() + content)
-
-
-def open_arrays(content: bytes, seal: str = "") -> Numbers:
-    """Return the arrays of `seal_arrays`; DamagedStoreError if a byte differs, or `seal` is another text."""
-    size = len(NO_DIGEST)
-    if _digest(seal.encode() + content[:-size]) != content[-size:]:
-        raise DamagedStoreError("does not match its digest")
-    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-        return {name: arrays[name] for name in arrays.files}
-
-
-def seal_document(document: Mapping[str, Any]) -> bytes:
-    """Return a JSON document with the SHA-256 of its bytes, in which zeros stand in place of the digest."""
-    text = json.dumps(
-        {DIGEST: NO_DIGEST, **document}, indent=1, ensure_ascii=False, default=lambda number: number.tolist()
-    ).encode()
-    return text.replace(NO_DIGEST.encode(), _digest(text), 1)
-
-
-def open_document(content: bytes) -> dict[str, Any]:
-    """Return a sealed JSON document, without its digest; DamagedStoreError if a byte differs."""
-    try:
-        document = json.loads(content)
-        digest = document.pop(DIGEST).encode()
-        if digest == _digest(content.replace(digest, NO_DIGEST.encode(), 1)):
-            return document
-    except (ValueError, LookupError, TypeError, AttributeError):
-        pass
-    raise DamagedStoreError("does not match its digest")
-
-
-def _digest(content: bytes) -> bytes:
-    return hashlib.sha256(content).hexdigest().encode()
+_Size = Annotated[int, Interval(ge=1, le=2**50)]  # in a file
+# the arrays of a study may take 1000 times the bytes of its blocks, or if that is more, 64 MiB
+MAX_EMPTY, MIN_EMPTY_BYTES = 1000, 2**26
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -103,20 +49,26 @@ class JobArrays(NamedTuple):
     name: str  # of its folder
     label: str  # for messages
     outputs: tuple[str, ...]  # names of the arrays
-    learners: tuple[int, int]  # start and stop; (0, 1) if the arrays have no such axis
-    width: int  # runs in a block; 1 if the arrays have no such axis
+    learners: tuple[NonNegativeInt, NonNegativeInt]  # start and stop; (0, 1) if the arrays have no such axis
+    width: _Size  # runs in a block; 1 if the arrays have no such axis
     axes: tuple[str, ...] = AXES
+
+    @property
+    def members(self) -> int:
+        """The number of learners."""
+        return self.learners[1] - self.learners[0]
 
 
 class StoreLayout(NamedTuple):
     """The arrays in the store of a study: names of learners, largest number of runs, recorded rounds, and jobs."""
 
     learners: Sequence[str]
-    runs: int
-    rounds: Sequence[int]
-    jobs: Sequence[Any]  # `JobArrays`, or their fields if the layout was read from a file
+    runs: _Size
+    rounds: Annotated[Sequence[_Size], MinLen(1)]
+    jobs: Sequence[JobArrays]
 
 
+STUDY = {"format": str, "about": dict[str, str], "layout": StoreLayout | None, "meta": dict[str, Any]}  # `study.json`
 NAMED_ARRAYS = JobArrays("numbers", "numbers", (), (0, 1), 1, ())  # the job of `Checkpoint.compute_once`
 
 
@@ -156,12 +108,12 @@ class Store:
         document = _read_study(folder)
         if document["layout"] is None:
             raise ValueError(f"{folder}: has named arrays (Checkpoint.compute_once), and no study")
-        return cls(folder, document["about"], layout=StoreLayout(**document["layout"]), meta=document["meta"])
+        return cls(folder, document["about"], layout=document["layout"], meta=document["meta"])
 
     def __enter__(self) -> "Store":
         with ExitStack() as stack:
-            stack.enter_context(locked(self.folder))
-            remove_abandoned(self.folder, seconds=0.0)
+            stack.enter_context(files.locked(self.folder))
+            files.remove_abandoned(self.folder, seconds=0.0)
             self._is_writable = True
             self._join()
             self._stack = stack.pop_all()
@@ -172,11 +124,12 @@ class Store:
 
     def finished(self, job: JobArrays) -> set[int]:
         """Return the indices of a job's blocks that have a file."""
-        return {int(path.stem) for path in (self.folder / BLOCKS / job.name).glob("*.npz") if path.stem.isdigit()}
+        names = {path.stem for path in self._path(BLOCKS, job, 0).parent.glob("*.npz")}
+        return {int(name) for name in names if re.fullmatch("0|[1-9][0-9]{0,15}", name)}
 
     def read_block(self, job: JobArrays, block: int) -> Numbers | None:
         """Return the arrays of a finished block; None if absent, or (with a DamagedStoreWarning) damaged."""
-        return self._read(self._path(BLOCKS, job, block))
+        return self._read(self._path(BLOCKS, job, block), job)
 
     def write_block(self, job: JobArrays, block: int, numbers: Mapping[str, np.ndarray]) -> None:
         """Write a finished block, and remove its saved state."""
@@ -198,22 +151,32 @@ class Store:
     def load_arrays(self) -> tuple[Numbers, Numbers]:
         """Return the arrays of a study [learners, runs, rounds, ...], and what is finished of each [learners, runs].
 
-        Entries are NaN (or -1) where no block is finished. An axis along which all values are equal has one entry. An
-        array is absent if no block with it is finished. The arrays of first rounds have no axis of rounds.
+        The arrays end with the last finished run. Entries are NaN (or -1) where no block is finished. An axis along
+        which all values are equal has one entry. An array is absent if no block with it is finished. The arrays of
+        first rounds have no axis of rounds.
         """
         layout, arrays, finished = self.layout, Numbers(), Numbers()
-        for job in (JobArrays(*job) for job in layout.jobs):
-            sizes = (len(layout.learners) if "learner" in job.axes else 1, layout.runs if "run" in job.axes else 1)
-            finished |= {name: np.zeros(sizes, bool) for name in job.outputs if name not in finished}
-            for block in sorted(self.finished(job)):
-                learners, runs = slice(*job.learners), slice(block * job.width, (block + 1) * job.width)
-                for name, numbers in (self.read_block(job, block) or {}).items():
-                    missing = np.nan if numbers.dtype.kind == "f" else -1
-                    if name not in arrays:
-                        arrays[name] = np.full((*sizes, *numbers.shape[2:]), missing, numbers.dtype)
-                    part = arrays[name][learners, runs]
-                    part[...] = numbers[:, : part.shape[1]]
-                    finished[name][learners, runs] = True
+        blocks = [(job, block) for job in layout.jobs for block in sorted(self.finished(job))]
+        runs = min(layout.runs, max(((block + 1) * job.width for job, block in blocks if "run" in job.axes), default=1))
+        sizes = [self._path(BLOCKS, job, block).lstat().st_size for job, block in blocks]
+        per_run = max((size / job.members / job.width for size, (job, _) in zip(sizes, blocks, strict=True)), default=0)
+        names = {name for job in layout.jobs for name in job.outputs}
+        if len(layout.learners) * runs * (per_run + len(names)) > max(MAX_EMPTY * sum(sizes), MIN_EMPTY_BYTES):
+            raise files.DamagedStoreError(f"{self.folder}: must have more finished runs, or is damaged")
+        for job in layout.jobs:
+            shape = (len(layout.learners) if "learner" in job.axes else 1, runs if "run" in job.axes else 1)
+            finished |= {name: np.zeros(shape, bool) for name in job.outputs if name not in finished}
+        for job, block in blocks:
+            learners, span = slice(*job.learners), slice(block * job.width, (block + 1) * job.width)
+            for name, numbers in (self.read_block(job, block) or {}).items():
+                missing = np.nan if numbers.dtype.kind == "f" else -1
+                if name not in arrays:
+                    arrays[name] = np.full((*finished[name].shape, *numbers.shape[2:]), missing, numbers.dtype)
+                part = arrays[name][learners, span]
+                if numbers.shape[2:] != part.shape[2:]:
+                    raise files.DamagedStoreError(f"{self.folder}: must have blocks of one shape, or is damaged")
+                part[...] = numbers[:, : part.shape[1]]
+                finished[name][learners, span] = True
         return arrays, finished
 
     def _join(self) -> None:
@@ -222,8 +185,8 @@ class Store:
             theirs = _read_study(self.folder)
         except FileNotFoundError:
             theirs = None
-        except DamagedStoreError as error:
-            aside = set_aside(self.folder / DOCUMENT).name
+        except files.DamagedStoreError as error:
+            aside = files.set_aside(self.folder / DOCUMENT).name
             warnings.warn(f"{error}; it was renamed to {aside} and is written again", DamagedStoreWarning, stacklevel=4)
             theirs = None
         if theirs is not None:
@@ -231,52 +194,81 @@ class Store:
                 difference = _difference(theirs["about"], self._about)
                 raise ValueError(f"checkpoint {self.folder} belongs to another study: {difference}")
             if self.layout is not None:  # a study continues with any number of runs
-                self.layout = self.layout._replace(runs=max(self.layout.runs, theirs["layout"]["runs"]))
-                self.meta["n_runs"] = max(self.meta.get("n_runs", 0), theirs["meta"].get("n_runs", 0))
+                self.layout = self.layout._replace(runs=max(self.layout.runs, theirs["layout"].runs))
+                theirs_played = validate(theirs["meta"], {"n_runs": int}, total=False).get("n_runs", 0)
+                self.meta["n_runs"] = max(self.meta.get("n_runs", 0), theirs_played)
         layout = self.layout and self.layout._asdict()
         _write_study(self.folder, {"format": FORMAT, "about": self._about, "layout": layout, "meta": self.meta})
 
     def _path(self, kind: str, job: JobArrays, block: int) -> Path:
-        return self.folder / kind / job.name / f"{block}.npz"
+        return files.check_inside(self.folder, self.folder / kind / job.name) / f"{block}.npz"
 
     def _seal(self, path: Path) -> str:
         return f"{self._study} {path.relative_to(self.folder).as_posix()} "
 
     def _write(self, path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-        write_atomically(path, seal_arrays(arrays, self._seal(path)))
+        files.write_atomically(path, seal_arrays(arrays, self._seal(path)))
 
-    def _read(self, path: Path) -> Numbers | None:
+    def _read(self, path: Path, job: JobArrays = NAMED_ARRAYS) -> Numbers | None:
         try:
-            return open_arrays(path.read_bytes(), self._seal(path))
+            numbers = open_arrays(files.read_file(path, self.folder), self._seal(path))
+            if job != NAMED_ARRAYS:
+                self._check_block(job, numbers)
+            return numbers
         except FileNotFoundError:
             return None
-        except (DamagedStoreError, IsADirectoryError):
-            repair = f"; it was renamed to {set_aside(path).name} and is computed again" if self._is_writable else ""
+        except files.DamagedStoreError:
+            repair = f"; renamed to {files.set_aside(path).name} and computed again" if self._is_writable else ""
             problem = f"{path}: is damaged, or belongs to another block or study{repair}"
             warnings.warn(problem, DamagedStoreWarning, stacklevel=3)
             return None
 
+    def _check_block(self, job: JobArrays, numbers: Numbers) -> None:
+        """Check the names, types and first axes of the arrays of a job."""
+        shape = job.members if "learner" in job.axes else 1, job.width if "run" in job.axes else 1
+        for name, array in numbers.items():
+            axes = shape if name in FIRST_ROUND_ARRAYS else (*shape, len(self.layout.rounds))
+            if array.dtype.kind not in "fi" or array.shape[:3] != axes:
+                raise files.DamagedStoreError(f"has the array {name} of another kind")
+        if set(numbers) != set(job.outputs):
+            raise files.DamagedStoreError("has other arrays")
+
 
 def update_meta(folder: Path, meta: Mapping[str, Any]) -> None:
     """Change the metadata of a stored study."""
-    with locked(folder):
+    with files.locked(folder):
         document = _read_study(folder)
         _write_study(folder, document | {"meta": document["meta"] | meta})
 
 
 def _read_study(folder: Path) -> dict[str, Any]:
     path = folder / DOCUMENT
+    content = files.read_file(path, folder)
     try:
-        document = open_document(path.read_bytes())
-    except (DamagedStoreError, IsADirectoryError):
-        raise DamagedStoreError(f"{path}: is damaged; it does not match its digest") from None
-    if document.get("format") != FORMAT:
-        raise ValueError(f"{path}: was not written by this version of jaxonline; give another folder")
+        document = open_document(content)
+        if document.get("format") != FORMAT:
+            raise ValueError(f"{path}: was not written by this version of jaxonline; give another folder")
+        document = validate(document, STUDY)
+        if document["layout"] and not _is_possible(document["layout"]):
+            raise files.DamagedStoreError("has an impossible layout")
+    except files.DamagedStoreError as error:
+        raise files.DamagedStoreError(f"{path}: is damaged; it {error}") from None
     return document
 
 
+def _is_possible(layout: StoreLayout) -> bool:
+    """Return whether all jobs have learners of the study, and an array has the same axes in all jobs."""
+    axes = {name: job.axes for job in layout.jobs for name in job.outputs}
+    return all(
+        0 < job.members <= len(layout.learners) >= job.learners[1]
+        and (job.axes == AXES or (job.outputs, job.learners) == ((COMPARATOR_LOSS,), (0, 1)))
+        and all(axes[name] == job.axes for name in job.outputs)
+        for job in layout.jobs
+    )
+
+
 def _write_study(folder: Path, document: Mapping[str, Any]) -> None:
-    write_atomically(folder / DOCUMENT, seal_document(document))
+    files.write_atomically(folder / DOCUMENT, seal_document(document))
 
 
 def _difference(theirs: Mapping[str, str], ours: Mapping[str, str]) -> str:
@@ -345,7 +337,7 @@ class Checkpoint:
     def __post_init__(self) -> None:
         check.path("folder", self.folder)
         check_fields(self)
-        object.__setattr__(self, "folder", local_path(self.folder, "folder"))
+        object.__setattr__(self, "folder", files.local_path(self.folder, "folder"))
 
     @classmethod
     def of(cls, checkpoint: "str | os.PathLike[str] | Checkpoint") -> "Checkpoint":
@@ -353,11 +345,12 @@ class Checkpoint:
         if isinstance(checkpoint, Checkpoint):
             return checkpoint
         check.instance("checkpoint", checkpoint, (str, os.PathLike), "a folder, or a Checkpoint")
-        return cls(local_path(check.path("checkpoint", checkpoint), "checkpoint"))
+        return cls(files.local_path(check.path("checkpoint", checkpoint), "checkpoint"))
 
     def __truediv__(self, name: str) -> "Checkpoint":
         """Return the checkpoint of a part of the study, which is a folder inside the folder of the study."""
-        return dataclasses.replace(self, folder=Path(self.folder) / name)
+        folder = Path(self.folder)
+        return dataclasses.replace(self, folder=files.check_inside(folder, folder / name))
 
     def block_size(self) -> int | None:
         """Return the block size of the study in the folder, or None if there is no readable study."""

@@ -28,7 +28,7 @@ from jaxonline.simulation.options import StudyOptions
 from jaxonline.simulation.progress import Progress, Reporter, check_progress
 from jaxonline.simulation.sweeps import LearnerEntries
 from jaxonline.store.checkpoints import Checkpoint
-from jaxonline.store.output_paths import output_file, write_text
+from jaxonline.store.files import check_inside, write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -189,15 +189,13 @@ class Report:
         """Write NAME.csv, NAME.png, NAME.npz, numbers.json and report.html to a folder; return the written paths."""
         folder = Path(folder)
         texts = {f"{name}.csv": table.csv() for name, table in self.tables.items()} | {"numbers.json": self.json()}
-        paths = [write_text(folder / name, text) for name, text in texts.items()]
-        saved = [result.save(folder / f"{file_name(name)}.npz") for name, result in self.results.items()]
+        paths = [write_atomically(folder / name, text) for name, text in texts.items()]
+        places = [folder / f"{file_name(name)}.npz" for name in self.results]  # in folders, if names have slashes
+        places = [check_inside(folder, place.parent) / place.name for place in places]
+        saved = [result.save(place) for place, result in zip(places, self.results.values(), strict=True)]
         figures = {name: draw_png(draw) for name, draw in self.figures.items()}
-        for name, image in figures.items():
-            with output_file(folder / f"{name}.png") as path:
-                path.write_bytes(image)
-            paths.append(path)
-        paths += saved
-        paths.append(write_text(folder / "report.html", self._page("", figures)))
+        paths += [write_atomically(folder / f"{name}.png", image) for name, image in figures.items()] + saved
+        paths.append(write_atomically(folder / "report.html", self._page("", figures)))
         return list(dict.fromkeys(folder / path.relative_to(folder).parts[0] for path in paths))
 
     def _for_people(self) -> Sequence[Table]:

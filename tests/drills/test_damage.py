@@ -1,13 +1,21 @@
 """Damaged files: each damage gives an error or a warning that names the file, and no loader returns other numbers.
 
 A folder has a saved result, a checkpoint with a saved state, and a store of named arrays. Bytes are flipped, files are
-truncated, exchanged, and replaced by other bytes and by files of another study.
+truncated, exchanged, replaced by other bytes and by files of another study. Hostile files have the right digest.
 """
 
+import copy
+import functools
+import hashlib
+import io
 import itertools
+import json
+import math
 import random
 import shutil
+import tracemalloc
 import warnings
+import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,9 +28,24 @@ from opened_store import ABOUT, BEST, BLOCKS, A, B, made, opened, same, with_blo
 from tiers import some
 
 import jaxonline as jo
+from jaxonline import datasets
+from jaxonline.live import states
 from jaxonline.parameters.errors import DamagedStoreWarning, UnfinishedStudyWarning
 from jaxonline.results import load_result
-from jaxonline.store.checkpoints import DamagedStoreError, Store, seal_document
+from jaxonline.results.report.summary import notes
+from jaxonline.results.saving import SEAL
+from jaxonline.store.archives import (
+    DIGEST,
+    NO_DIGEST,
+    open_arrays,
+    open_document,
+    read_archive,
+    seal_arrays,
+    seal_document,
+)
+from jaxonline.store.checkpoints import Store
+from jaxonline.store.files import DamagedStoreError
+from jaxonline.study.files.commands import folder_report
 
 
 def make_folder(folder: Path, seed: int = 0) -> Path:
@@ -226,3 +249,120 @@ def test_store_of_another_format_is_rejected(folder):
     for use in (load_result, lambda folder: opened(folder).__enter__()):
         with pytest.raises(ValueError, match=r"study\.json: was not written by this version"):
             use(folder)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Hostile files, whose digests are right
+
+
+VALUES = (None, -1, 10**12, 10**400, 0.5, math.nan, "x", [], [[1]], {}, "deep")
+MAX_BYTES = 2**27  # of memory, far below that of the claimed shapes
+ARRAYS = {
+    "text": lambda array: array.astype(str), "complex": lambda array: array.astype(complex),
+    "empty": lambda array: np.ravel(array)[:0], "a number": lambda array: np.float64(1),
+    "longer": lambda array: np.resize(array, 99), "another axis": lambda array: array[None],
+    "dates": lambda array: np.zeros(array.shape, "M8[s]"),
+}  # fmt: skip
+
+
+def with_values(document, at=()):
+    """The texts of the document with each of its nodes replaced by each of the values."""
+    node = functools.reduce(lambda node, key: node[key], at, document)
+    for value in VALUES if at else ():
+        edited = copy.deepcopy(document)
+        functools.reduce(lambda node, key: node[key], at[:-1], edited)[at[-1]] = value
+        yield json.dumps(edited).replace('"deep"', "[" * 100_000 + "]" * 100_000)
+    for key in node if isinstance(node, dict) else range(len(node)) if isinstance(node, list) else ():
+        yield from with_values(document, (*at, key))
+
+
+def sealed(text: str) -> bytes:
+    text = f'{{"{DIGEST}": "{NO_DIGEST}", {text[1:]}'
+    return text.replace(NO_DIGEST, hashlib.sha256(text.encode()).hexdigest(), 1).encode()
+
+
+def hostile_files(folder):
+    """Of each kind of file: its path, contents, and the function that reads it."""
+    path = folder / "checkpoint" / "study.json"
+    texts = list(with_values(open_document(path.read_bytes())))
+    yield path, map(sealed, texts), lambda: notes((result := load_result(path.parent)).meta, 5, result.interval)
+    block = folder / "checkpoint" / "blocks" / A.name / "1.npz"
+    seal = Store.read_only(path.parent)._seal(block)
+    arrays = open_arrays(block.read_bytes(), seal)
+    changed = [arrays | {name: make(array)} for name, array in arrays.items() for make in ARRAYS.values()]
+    contents = [seal_arrays(each, seal) for each in (*changed, {})]
+    yield block, contents, lambda: load_result(path.parent)
+    path = folder / "result.npz"
+    arrays = open_arrays(path.read_bytes(), SEAL)
+    texts = with_values(json.loads(arrays["about"].tobytes()))
+    changed = [arrays | {"about": np.frombuffer(text.encode(), np.uint8)} for text in texts]
+    changed += [arrays | {name: make(array)} for name, array in arrays.items() for make in ARRAYS.values()]
+    yield path, [seal_arrays(each, SEAL) for each in changed], lambda: repr(load_result(path))
+    path.with_name("numbers.json").touch()
+    numbers = {"title": "T", "rounds": [5, 10, 15], "learners": {"α": {"mean": [1.0] * 3, "bound": [None, 1.0, 2.0]}}}
+    yield path.with_name("numbers.json"), map(str.encode, with_values(numbers)), lambda: folder_report(folder)
+    state, learner = folder / "state", jo.GradientLearner(jo.estimators.FullGradient(), step_size=0.5)
+    jo.Live(learner, instance=2).save(state)
+    header, arrays = states.read_sealed(state)
+    texts = [*with_values(header), json.dumps(header)]
+    changed = [arrays | {"header": np.frombuffer(text.encode(), np.uint8)} for text in texts]
+    changed += [changed[-1] | {name: make(array)} for name, array in arrays.items() for make in ARRAYS.values()]
+    contents = [seal_arrays(each, states.FORMAT) for each in changed]
+    yield state, contents, lambda: jo.Live(learner).load(state)
+
+
+@pytest.mark.parametrize("step", some([1, 9], 9))
+def test_hostile_files_raise_the_error_of_damage(tmp_path, step):
+    """Each file is read, or the error names it or its folder; no other error, and no memory for claimed sizes."""
+    folder = make_folder(tmp_path / "study")
+    for path, contents, read in hostile_files(folder):
+        counts, whole = Counter(), path.read_bytes()
+        for content in itertools.islice(contents, 0, None, step):
+            path.write_bytes(content)
+            tracemalloc.start()
+            with warnings.catch_warnings(record=True) as seen:
+                warnings.simplefilter("always")
+                try:
+                    read()
+                    is_noticed = any(warning.category is DamagedStoreWarning for warning in seen)
+                    counts["read, without a block" if is_noticed else "read"] += 1
+                except ValueError as error:
+                    counts[type(error).__name__ if str(folder) in str(error) else repr(error)] += 1
+            assert tracemalloc.get_traced_memory()[1] < MAX_BYTES
+            tracemalloc.stop()
+        path.write_bytes(whole)
+        print(f"{path.name:12s} {dict(counts)}")
+        assert set(counts) <= {"DamagedStoreError", "ValueError", "ArgumentError", "read", "read, without a block"}
+        assert counts["DamagedStoreError"] + counts["read, without a block"] > 20 / step
+
+
+def npz(compression=zipfile.ZIP_STORED, shape="(3,)", dtype="<f8", content=bytes(24)) -> bytes:
+    header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117).encode() + b"\n"
+    member = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + content
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", compression) as archive:
+        archive.writestr("X.npy", member)
+    return file.getvalue()
+
+
+BOMBS = {
+    "compressed": npz(zipfile.ZIP_DEFLATED, f"({2**25},)", "|u1", bytes(2**25)), "huge": npz(shape=f"({10**15},)"),
+    "an object": npz(dtype="|O"), "no bytes": npz(shape=f"({10**15},)", dtype="|S0"),
+    "negative": npz(shape="(-1, -3)"), "bzip2": npz(zipfile.ZIP_BZIP2), "deep": npz(shape="(" * 60 + ")" * 60),
+    "short": npz(content=bytes(8)), "many axes": npz(shape=str((3,) + (1,) * 64).replace(" ", "")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_archives_are_checked_before_they_are_unpacked(tmp_path, name):
+    path = tmp_path / "a.npz"
+    path.write_bytes(BOMBS[name])
+    tracemalloc.start()
+    with pytest.raises(DamagedStoreError):
+        read_archive(io.BytesIO(BOMBS[name]), compressed=True)
+    with pytest.raises(ValueError, match=r"a\.npz: must"):
+        datasets.load(path)
+    assert tracemalloc.get_traced_memory()[1] < 2**26
+    tracemalloc.stop()
+    np.savez_compressed(path, X=np.zeros((1000, 10)), y=np.ones(1000))
+    assert datasets.load(path).X.shape == (1000, 10)

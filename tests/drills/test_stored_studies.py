@@ -13,7 +13,7 @@ from stopping import SWEEP, Stop, stop_after
 
 import jaxonline as jo
 from jaxonline.parameters.errors import UnfinishedStudyWarning
-from jaxonline.store.checkpoints import open_document
+from jaxonline.store.archives import open_document
 
 
 @pytest.fixture(scope="module")

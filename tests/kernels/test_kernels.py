@@ -28,7 +28,6 @@ from jaxonline.kernels import (
     Scaled,
     Sum,
 )
-from jaxonline.kernels.dot_product import require_dot_product
 from jaxonline.kernels.shift_invariant import (
     Cauchy,
     GaussianMixture,
@@ -218,7 +217,6 @@ def test_binomial_kernel_outside_the_disc_raises_or_is_nan():
     [
         (lambda: GaussianMixture([1.0, 2.0], [1.0]), ValueError, r"as many entries as rates .got the shapes"),
         (lambda: PowerSeries([1.0, -1.5]), ValueError, r"^betas\b.*-1\.5"),  # as the printed binomial kernel (E5)
-        (lambda: require_dot_product("kernel", Gaussian(1.0)), TypeError, r"^kernel\b.*got Gaussian"),
         (lambda: require_shift_invariant("kernel", Linear()), TypeError, r"^kernel\b.*got Linear"),
         (lambda: Sum([Linear(), Gaussian(1.0)]), TypeError, r"^kernels\b.*difference .*got Linear"),
         (lambda: replace(Scaled(Gaussian(1.0), 2.0), kernel=Linear()), TypeError, "difference .*got Linear"),

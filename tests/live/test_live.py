@@ -267,35 +267,19 @@ def test_a_state_is_of_a_precision(tmp_path):
         jo.Live(gradient()).load(tmp_path / "state")
 
 
-def test_a_damaged_file_is_rejected(tmp_path):
+def test_a_damaged_file_is_rejected(tmp_path, monkeypatch):
     open_round().save(path := tmp_path / "state")
     content, live = path.read_bytes(), jo.Live(gradient())
     header, arrays = states.read_sealed(path)
     assert {array.dtype.kind for array in arrays.values()} <= set("uif"), "a file holds no objects"
-    states.write_sealed(path, header | {"format": "state of jaxonline.Live, 9"}, arrays)
+    with monkeypatch.context() as patch:
+        patch.setattr(states, "FORMAT", "state of jaxonline.Live, 9 ")
+        states.write_sealed(path, header, arrays)
     for damaged in (path.read_bytes(), content[: len(content) // 2], content + b"0", b"", pickle.dumps([1])):
         path.write_bytes(damaged)
         with pytest.raises(ValueError, match=r"state: must be a file that Live\.save wrote"):
             live.load(path)
     assert live.state is None
-    for at in range(len(content)):
-        path.write_bytes(content[:at] + bytes([content[at] ^ 1 << at % 8]) + content[at + 1 :])
-        with pytest.raises(ValueError, match=r"Live\.save"):
-            states.read_sealed(path)
-
-
-def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch):
-    """As on a full disk; the error names the file."""
-    open_round().save(path := tmp_path / "state")
-    before = path.read_bytes()
-
-    def fail(descriptor):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("os.fsync", fail)
-    with pytest.raises(OSError, match=r"No space left on device: '.*state'"):
-        open_round().save(path)
-    assert [entry.read_bytes() for entry in tmp_path.iterdir()] == [before]
 
 
 def test_a_state_of_another_version_of_the_learner_is_rejected(tmp_path):

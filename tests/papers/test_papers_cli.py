@@ -72,7 +72,7 @@ def test_options_set_the_fields_of_a_study(call, tmp_path):
         (["--fails", "memory"], 2, "Error: no room\nTry"),
         (["--fails", "stop"], 130, ""),
         (["--fails", "bug"], 3, "Traceback"),
-        (["--json", "/dev/full", "--out", "here"], 2, "Error: [Errno 28] No space left on device: '/dev/full'\nTry"),
+        (["--json", "here/table.csv/a", "--out", "here"], 2, "Error: [Errno 17] File exists: 'here/table.csv/a'\nTry"),
     ],
 )
 def test_exit_code_1_is_for_checks(call, tmp_path, arguments, code, message):

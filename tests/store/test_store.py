@@ -63,9 +63,9 @@ def test_a_study_with_more_runs_keeps_finished_blocks(folder):
             for block, numbers in enumerate(BLOCKS):
                 same(store.read_block(A, block), numbers)
     arrays, finished = Store.read_only(folder).load_arrays()
-    assert arrays["cumulative_loss"].shape == (3, 8, 2)
+    assert arrays["cumulative_loss"].shape == (3, 6, 2), "until the last finished run"
     np.testing.assert_array_equal(arrays["cumulative_loss"][0, 4:6], BLOCKS[2]["cumulative_loss"][0])
-    assert finished["pulls"][0].tolist() == [True] * 6 + [False] * 2
+    assert finished["pulls"][0].tolist() == [True] * 6
     assert Store.read_only(folder).meta["n_runs"] == 5
 
 
@@ -126,6 +126,25 @@ def test_a_file_in_place_of_the_folder_raises_an_error(tmp_path):
     for folder in (tmp_path / "kept", tmp_path / "kept" / "inside"):
         with pytest.raises(OSError, match=re.escape(str(folder))), opened(folder):
             pass
+
+
+def test_a_full_disk_is_an_error_that_names_the_file(folder):
+    """Here: files may not be longer than 2,000 bytes. What was there before is still there, and nothing else."""
+    large = made(0, B) | {"pulls": np.zeros((2, 2, 2, 999))}
+    path = folder / "blocks" / "learner 1" / "0.npz"
+    with opened(folder) as store:
+        before = stores.tree(folder)
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2_000, hard))
+        try:
+            with pytest.raises(OSError, match=re.escape(str(path))) as error:
+                store.write_block(B, 0, large)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert (error.value.errno, error.value.filename) == (errno.EFBIG, str(path))
+        assert stores.tree(folder) == before
+        store.write_block(B, 0, large)
+        same(store.read_block(B, 0), large)
 
 
 def test_invalid_checkpoints_raise_errors():

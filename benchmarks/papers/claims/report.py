@@ -10,8 +10,8 @@ import numpy as np
 from benchmarks.papers.claims.registry import Row, exit_code, run_claims, select, to_json
 from benchmarks.papers.output_paths import check_distinct
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.results.report.plotting import COLOURS
-from jaxonline.store.output_paths import check_file, output_file, write_text
+from jaxonline.results.report.plotting import COLOURS, write_figure
+from jaxonline.store.files import check_file, write_atomically
 
 ENDINGS = (".eps", ".jpg", ".pdf", ".png", ".svg")
 _MARKERS = {"printed": "s", "corrected": "o", "improved": "D", "control": "v"}
@@ -193,8 +193,7 @@ def verify_command(
     print_line = f"{len(rows) - len(wrong)} of {len(rows)} claims as expected"
     console.print(f"{print_line}; {sum(row.seconds for row in rows):.1f} s of checks", highlight=False)
     if json_file is not None:
-        write_text(Path(json_file), to_json(rows))
+        write_atomically(Path(json_file), to_json(rows))
     if figure is not None:
-        with output_file(Path(figure)) as path:
-            plot_intervals(rows).savefig(path, dpi=150)
+        write_figure(plot_intervals(rows), figure, dpi=150)
     return exit_code(rows)

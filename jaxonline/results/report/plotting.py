@@ -1,6 +1,7 @@
 """Colours, sizes, axes and bands of all figures. This module imports Matplotlib, so import it only to draw a figure."""
 
 import contextlib
+import io
 import math
 import re
 import textwrap
@@ -19,7 +20,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.report.tables import shorten
-from jaxonline.store.output_paths import output_file
+from jaxonline.store.files import write_atomically
 
 # Okabe and Ito's colours, distinct for colour-blind readers
 COLOURS = ("#0072B2", "#009E73", "#56B4E9", "#D55E00", "#CC79A7", "#E69F00", "#000000", "#F0E442")
@@ -89,8 +90,15 @@ def canvas(
             return
         figure = Figure(figsize=figsize)
         yield figure.subplots(*shape, **options)
-        with output_file(Path(path)):
-            figure.savefig(path)
+        write_figure(figure, path)
+
+
+def write_figure(figure: Figure, path: str | Path, **options: Any) -> Path:
+    """Write a figure; the ending of the path sets the format. Options are those of `Figure.savefig`."""
+    path, image = Path(path), io.BytesIO()
+    path = path if path.suffix else path.with_name(f"{path.name}.{figure.canvas.get_default_filetype()}")
+    figure.savefig(image, format=path.suffix[1:].lower(), **options)
+    return write_atomically(path, image.getvalue())
 
 
 def _check_path(path: str | Path) -> None:

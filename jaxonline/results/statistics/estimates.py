@@ -17,7 +17,6 @@ from jaxonline.results.statistics.intervals import (
     Student,
     check_interval,
 )
-from jaxonline.results.statistics.ranking import MissingEvents, missing_events
 
 NO_COMPARATOR = (
     "must be given for the regret (got None); pass simulate(..., comparator=jo.BestArm()) for arms, "
@@ -91,15 +90,6 @@ def choose_interval(result: Any, quantity: str, interval: ConfidenceInterval | N
     if interval is not None:
         return check_interval(interval)
     return result.interval if result.interval.quantity in (None, quantity) else Anytime()
-
-
-def missing_from(
-    result: Any, quantity: str, level: float = 0.95, interval: ConfidenceInterval | None = None
-) -> MissingEvents:
-    """Return the attribute `missing` of `Result.ranking`."""
-    test, last = choose_interval(result, quantity, interval).after(result.rounds[-1]), costs(result, quantity)
-    p_values = means.pairwise_p_values(last, test)
-    return missing_events(result.learners, means.paired_differences(last), p_values, level)
 
 
 def learners_with_skewed_runs(result: Any, quantity: str) -> tuple[str, ...]:

@@ -1,7 +1,6 @@
 """The commands of study files: `run`, `show`, `list`."""
 
 import dataclasses
-import json
 import shlex
 import sys
 import time
@@ -15,13 +14,15 @@ import numpy as np
 from jaxonline.parameters.errors import ArgumentError, UnfinishedStudyWarning, did_you_mean, replace_controls
 from jaxonline.results import Result
 from jaxonline.simulation.cluster import connect_workers
-from jaxonline.store.output_paths import check_folder, write_text
+from jaxonline.store.archives import read_json
+from jaxonline.store.files import DamagedStoreError, check_folder, check_inside, read_file, write_atomically
 from jaxonline.study.files.catalogue import catalogue, describe_entry, describe_kind
 from jaxonline.study.files.study_file import StudyKeys, load_study_file, study_report
 from jaxonline.study.files.templates import EXAMPLES
 from jaxonline.study.study import Context, Report, draw_png
 
 CHECKPOINT, RESULT, NUMBERS, COPY = "checkpoint", "result.npz", "numbers.json", "study.toml"
+_LEARNERS = dict[str, dict[str, list[float | None] | None]]  # the type of an entry in NUMBERS
 OUTPUTS = (RESULT, NUMBERS, COPY, "table.csv", "figure.png", "report.html")
 
 
@@ -41,6 +42,7 @@ def run_file(console: Any, file: str, out: str | None, overrides: dict[str, Any]
     if taken and not (folder / CHECKPOINT).exists():
         problem = f"must be a new folder or that of a study (got '{folder}', with files that would be replaced)"
         raise ArgumentError("out", f"{problem}; {', '.join(taken)}")
+    check_inside(folder, folder / CHECKPOINT)
     try:
         with nullcontext() if cluster is None else connect_workers(cluster) as workers:
             report = study.run(Context(folder / CHECKPOINT, progress=True, cluster=workers))
@@ -54,7 +56,7 @@ def run_file(console: Any, file: str, out: str | None, overrides: dict[str, Any]
     report.show(console)
     written = report.save(folder)
     if (folder / COPY).resolve() != own:
-        written.insert(0, write_text(folder / COPY, study.source.text))
+        written.insert(0, write_atomically(folder / COPY, study.source.text))
     paths = ", ".join(map(str, written))
     console.print(f"{paths} written; {time.perf_counter() - began:.1f} s in all", markup=False, highlight=False)
 
@@ -63,23 +65,31 @@ def show_folder(console: Any, folder: str) -> None:
     """Print the table of a study, finished or not, and draw its figures."""
     report = folder_report(Path(folder))
     report.show(console)
-    paths = [Path(folder) / f"{name}.png" for name in report.figures]
-    for path, draw in zip(paths, report.figures.values(), strict=True):
-        path.write_bytes(draw_png(draw))
+    paths = [write_atomically(Path(folder) / f"{name}.png", draw_png(draw)) for name, draw in report.figures.items()]
     console.print(f"{', '.join(map(str, paths))} drawn", markup=False, highlight=False)
 
 
 def folder_report(folder: Path) -> Report:
     """Return the report of a study's folder; ValueError if there is no finished run."""
     if (folder / RESULT).exists():
-        about = json.loads((folder / NUMBERS).read_text(encoding="utf-8"))
-        bounds = {name: np.array(one["bound"], float) for name, one in about["learners"].items() if one["bound"]}
-        return study_report(Result.load(folder / RESULT), about["title"], bounds)
+        result = Result.load(check_inside(folder, folder / RESULT))
+        return study_report(result, *_title_and_bounds(folder, len(result.rounds)))
     for place in (folder / CHECKPOINT / "best", folder / CHECKPOINT):
         if place.exists():
+            check_inside(folder, place)
             with warnings.catch_warnings(action="ignore", category=UnfinishedStudyWarning):
                 return study_report(_finished_runs(Result.load(place)), "Not finished", {})
     raise ArgumentError("folder", f"must be the folder of a study (got '{folder}')")
+
+
+def _title_and_bounds(folder: Path, n_rounds: int) -> tuple[str, dict[str, np.ndarray]]:
+    content = read_file(folder / NUMBERS, folder)
+    try:
+        numbers = read_json(content, {"title": str, "learners": _LEARNERS})
+    except DamagedStoreError as error:
+        raise DamagedStoreError(f"{folder / NUMBERS}: is damaged; {error}") from None
+    bounds = {name: np.array(entry.get("bound") or [], float) for name, entry in numbers["learners"].items()}
+    return numbers["title"], {name: bound for name, bound in bounds.items() if len(bound) == n_rounds}
 
 
 def _finished_runs(result: Result) -> Result:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from jaxonline.parameters.errors import did_you_mean, to_one_line
+from jaxonline.store.files import DamagedStoreError, read_file
 from jaxonline.study.files.templates import EXAMPLES, EXTRA_FILES, example_path
 
 if sys.version_info >= (3, 14):
@@ -120,8 +121,10 @@ def read_source(name: str) -> SourceFile:
             raise StudyFileError(f"{name}: needs other files; `jaxonline new {name}` writes all of them")
         path = example_path(name)
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_file(path).decode("utf-8-sig").replace("\r\n", "\n")
         return SourceFile(path, tomllib.loads(text), text)
+    except DamagedStoreError as error:
+        raise StudyFileError(str(error)) from None
     except OSError as error:
         raise StudyFileError(f"{path}: cannot be read ({(error.strerror or str(error)).lower()})") from None
     except UnicodeDecodeError as error:

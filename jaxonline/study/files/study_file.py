@@ -25,7 +25,7 @@ from jaxonline.simulation import Precision, UntilDecided, sweep
 from jaxonline.study.files.builder import Builder
 from jaxonline.study.files.catalogue import as_entry
 from jaxonline.study.files.source import KeyPath, SourceFile, read_source
-from jaxonline.study.study import Context, Report, best_step, first_error, ignore_skewness_warnings
+from jaxonline.study.study import Context, Report, best_step, first_error, folder_name, ignore_skewness_warnings
 
 STOPPING_RULES = {"precision": Precision, "until": UntilDecided}
 MOST_RUNS = 100_000  # by default, if a stopping rule decides how many runs there are
@@ -297,7 +297,7 @@ def study_report(
             return result.plot(quantity=quantity, **options)
 
     figures = {"figure": lambda: plot(quantity, bounds=lines or None, title=title or None)}
-    figures |= {f"figure-{name}": functools.partial(plot, name) for name in further}
+    figures |= {f"figure-{folder_name(name)}": functools.partial(plot, name) for name in further}
     return Report(tables, figures, sentences, {"result": result}, numbers, title=title)
 
 

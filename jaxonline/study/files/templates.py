@@ -6,7 +6,7 @@ The command line imports this module when it starts, so this module may only imp
 from pathlib import Path
 
 from jaxonline.parameters.errors import ArgumentError, did_you_mean
-from jaxonline.store.output_paths import write_text
+from jaxonline.store.files import write_atomically
 
 EXAMPLES_FOLDER = Path(__file__).parents[1] / "examples"
 EXAMPLES = tuple(sorted(path.stem for path in EXAMPLES_FOLDER.glob("*.toml")))
@@ -35,4 +35,4 @@ def write_study_template(name: str, out: str | None = None) -> list[Path]:
     for file in sources:
         if file.exists():
             raise FileExistsError(f"{file}: exists already; give another name with --out")
-    return [write_text(file, source.read_text(encoding="utf-8")) for file, source in sources.items()]
+    return [write_atomically(file, source.read_text(encoding="utf-8")) for file, source in sources.items()]
