@@ -4,6 +4,7 @@ A policy is a function of recorded `Rounds`, which returns its moves [R, T] or t
 Its constants are the defaults of its arguments. Upper bounds are those of rewards 1 - loss, as the papers print them.
 """
 
+import functools
 import itertools
 import math
 
@@ -17,6 +18,11 @@ from jaxonline.random import fast_beta
 def past(terms):
     """Return the sums over the rounds before each round."""
     return np.cumsum(np.concatenate([np.zeros_like(terms[:, :1], float), terms[:, :-1]], axis=1), axis=1)
+
+
+@functools.cache
+def in_all_rounds(function):
+    return jax.jit(jax.vmap(jax.vmap(function)))
 
 
 class Rounds:
@@ -42,8 +48,7 @@ class Rounds:
 
     def draws(self, function, *arrays, update=False):
         """Return `function(key, ...)` in all rounds."""
-        mapped = jax.jit(jax.vmap(jax.vmap(function)))
-        return np.asarray(mapped(self.update_keys if update else self.keys, *arrays))
+        return np.asarray(in_all_rounds(function)(self.update_keys if update else self.keys, *arrays))
 
     def runs(self, function, shape=()):
         """Return the values that a generator yields round by round, for all runs."""
@@ -112,7 +117,7 @@ def kl_lower(mean, budget):
         u = (low + high) / 2
         inside = kl(mean, np.exp(u)) <= budget
         low, high = np.where(inside, low, u), np.where(inside, u, high)
-    return np.where(mean > 0, np.exp(high), 0.0)
+    return np.where(mean > 0, np.where(budget > 0, np.exp(high), mean), 0.0)
 
 
 def kl_ucb(h, c=1.0, factor=1.0):

@@ -215,39 +215,6 @@ def test_halving_makes_at_most_log2_k_mistakes_on_enumerated_classes(name):
     assert bounds.halving(8) == 3
 
 
-@pytest.mark.long
-def test_fixed_share_equals_exponential_weights_on_all_sequences_of_experts(x64):
-    """The prior of the 3^5 sequences redraws the expert uniformly with probability `share`."""
-    eta, share, losses = 1.3, 0.2, losses_of(4, 5, 3)
-    rule = learners.FixedShare(eta, share)
-    state = rule.init(3, np.float64)
-    for t in range(5):
-        weights = np.zeros(3)
-        for sequence in itertools.product(range(3), repeat=t + 1):
-            prior = 1 / 3
-            for before, after in itertools.pairwise(sequence):
-                prior *= share / 3 + (1 - share) * (before == after)
-            weights[sequence[-1]] += prior * math.exp(-eta * sum(losses[s, k] for s, k in enumerate(sequence[:-1])))
-        np.testing.assert_allclose(rule.weights(state), weights / weights.sum(), rtol=1e-12)
-        state = rule.update(state, jnp.asarray(losses[t]), 0.0)
-
-
-def test_follow_the_leader_fails_on_alternating_losses(x64):
-    """On (1/2, 0), (0, 1), (1, 0), ... it has regret T / 2, and the regularised leader stays below its bound."""
-    K = 4
-    losses = np.ones((T, K))
-    losses[:, :2] = ([[0.5, 0.0]] + [[0.0, 1.0], [1.0, 0.0]] * (T // 2))[:T]
-
-    def regret(combiner):
-        moves = np.asarray(played(Hedge(combiner), ((), jnp.asarray(losses)))[0], float)
-        return (moves * losses).sum() - losses.sum(axis=0).min()
-
-    assert regret(learners.FollowTheLeader()) == T / 2
-    entropy, euclidean = bounds.exponential_weights(K, T), bounds.regularized_leader(K, T)
-    assert regret(learners.FollowTheRegularizedLeader(entropy.eta, "entropy")) <= entropy.value < 7
-    assert regret(learners.FollowTheRegularizedLeader(euclidean.eta)) <= euclidean.value < 7
-
-
 def test_the_bound_of_the_regularized_leader_is_reached_up_to_two_percent():
     """Two experts: losses that alternate, and then are all of one expert. Weights are 1/2 - eta (difference) / 2."""
     bound, signs, best = bounds.regularized_leader(2, 32), (-1.0) ** np.arange(32), 0.0
