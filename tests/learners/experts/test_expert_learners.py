@@ -238,7 +238,7 @@ def test_rates_over_a_horizon_have_their_closed_forms(T):
     assert learners.FixedShare.over_horizon(4, T, 0).share == 0
 
 
-@pytest.mark.parametrize("learner", [learners.DrawnExpert(learners.EWA(1.0)), learners.FollowThePerturbedLeader(1.0)])
+@pytest.mark.parametrize("learner", [DrawnExpert(BOA()), learners.FollowThePerturbedLeader(1.0)])
 def test_losses_after_a_loss_outside_the_unit_interval_are_nan(learner):
     losses = np.full((6, 2), 0.5, np.float32)
     losses[3, 1] = 1.01

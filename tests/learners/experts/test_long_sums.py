@@ -16,13 +16,13 @@ from jaxonline.numerics.elementwise import Compensated
 
 pytestmark = pytest.mark.fast_compile
 
-K, PERIOD, REPETITIONS = 9, 63, 500
+REPETITIONS = 500  # of 7 pulls of each arm
 LOSSES = np.array([0.3, 0.29, 0.31, 0.27, 0.33, 0.306, 0.295], np.float32)
 ARM, SET, DRAW, FULL = "arm", "set", "draw", "full"
 LEARNERS = {
     "UCB1": (learners.UCB1(), ARM),
     "UCB1-tuned": (learners.UCB1Tuned(), ARM),
-    "sliding-window UCB": (learners.SlidingWindowUCB(PERIOD), ARM),
+    "sliding-window UCB": (learners.SlidingWindowUCB(63), ARM),
     "CUCB": (learners.CUCB(SmallestArms(2)), SET),
     "EXP3": (learners.EXP3(0.1), DRAW),
     "Tsallis-INF": (learners.TsallisINF("importance_weighted"), DRAW),
@@ -31,8 +31,9 @@ LEARNERS = {
 }
 
 
+@pytest.mark.parametrize("K", [3, 9])
 @pytest.mark.parametrize("name", LEARNERS)
-def test_sums_after_many_rounds_are_multiples_of_those_of_a_period(name):
+def test_sums_after_many_rounds_are_multiples_of_those_of_a_period(name, K):
     """Plain sums differ by 1e-5 or more."""
     learner, kind = LEARNERS[name]
 
@@ -53,14 +54,15 @@ def test_sums_after_many_rounds_are_multiples_of_those_of_a_period(name):
         nodes = jax.tree.leaves(state, is_leaf=lambda node: isinstance(node, Tally | Compensated))
         return [getattr(node, "sums", getattr(node, "value", ())) for node in nodes]
 
-    one, many = sums(jnp.int32(PERIOD)), sums(jnp.int32(PERIOD * REPETITIONS))
+    one, many = sums(jnp.int32(7 * K)), sums(jnp.int32(7 * K * REPETITIONS))
     assert sum(np.size(values) for values in one) >= K
     for period, total in zip(one, many, strict=True):
-        factor = 1.0 if name == "sliding-window UCB" else REPETITIONS
+        factor = REPETITIONS if "window" not in name else 63 / (7 * K)  # a window has 63 rounds
         np.testing.assert_allclose(total, factor * np.asarray(period, float), rtol=2e-6)
 
 
-def test_weights_distinguish_small_losses_after_large_losses():
+@pytest.mark.parametrize("K", [3, 9])
+def test_weights_distinguish_small_losses_after_large_losses(K):
     """After losses of 2^24, a plain float32 sum does not change when 0.25 is added."""
     keys, x = jax.random.split(jax.random.key(0), 50), jnp.linspace(0.0, 1.0, K, dtype=jnp.float32)
     perturbed = learners.FollowThePerturbedLeader(1.0)
