@@ -53,9 +53,12 @@ def did_you_mean(value: Any, options: Iterable[str]) -> str:
         >>> did_you_mean("variace", ["variance", "multikernel"]), did_you_mean("x", ["variance"])
         ("; did you mean 'variance'?", '')
     """
+    if not isinstance(value, str):
+        return ""
+    options = list(options)
     by_lower = {option.lower(): option for option in options}
-    matches = difflib.get_close_matches(value.lower(), by_lower, 1) if isinstance(value, str) else []
-    return f"; did you mean {by_lower[matches[0]]!r}?" if matches else ""
+    matches = difflib.get_close_matches(value, options, 1) or difflib.get_close_matches(value.lower(), by_lower, 1)
+    return f"; did you mean {by_lower.get(matches[0], matches[0])!r}?" if matches else ""
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """Tables of text: headers, encodings, separators, labels; and damaged arrays."""
 
-
 import numpy as np
 import pytest
 

@@ -15,11 +15,11 @@ from stopping import SWEEP
 
 import jaxonline as jo
 from jaxonline.parameters.errors import UnfinishedStudyWarning
-from jaxonline.store import checkpoints
+from jaxonline.store import files
 
 
 def test_study_resumes_after_a_full_disk(tmp_path, monkeypatch):
-    reference, write, left = study(SWEEP, n_runs=7), checkpoints.write_atomically, [9]
+    reference, write, left = study(SWEEP, n_runs=7), files.write_atomically, [9]
 
     def full(path, content):
         left[0] -= 1
@@ -27,7 +27,7 @@ def test_study_resumes_after_a_full_disk(tmp_path, monkeypatch):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
         write(path, content)
 
-    monkeypatch.setattr(checkpoints, "write_atomically", full)
+    monkeypatch.setattr(files, "write_atomically", full)
     for _ in range(2):
         with pytest.raises(OSError, match="No space left on device") as error:
             study(SWEEP, n_runs=7, checkpoint=tmp_path)

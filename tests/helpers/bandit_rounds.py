@@ -1,40 +1,15 @@
-"""Bandit learners, random rounds for them, and the keys of their random numbers."""
+"""Random rounds of bandits, and runs of policies on them."""
+
+import functools
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxonline import feedback, game, learners
+from jaxonline.feedback import BanditOracle
+from jaxonline.game import Draw, Specs
 
 T, K = 120, 4
-DETERMINISTIC = {
-    "explore then commit": learners.ExploreThenCommit(6),
-    "UCB1": learners.UCB1(),
-    "MOSS": learners.MOSS(n_rounds=T),
-    "KL-UCB": learners.KLUCB(c=1.0),
-    "UCB1-tuned": learners.UCB1Tuned(),
-    "UCB2": learners.UCB2(0.2),
-    "UCB, fixed confidence": learners.FixedConfidenceUCB.over_horizon(T, 0.3),
-    "UCB, asymptotic": learners.AsymptoticUCB(0.3),
-    "discounted UCB": learners.DiscountedUCB(0.95, 0.1),
-    "sliding-window UCB": learners.SlidingWindowUCB(32, 0.1),
-    "MOSS, Gaussian": learners.MOSS(n_rounds=T, exploration=0.4),
-}
-RANDOMISED = {
-    "epsilon-greedy": learners.EpsilonGreedy(2.0, power=0.5),
-    "EXP3-IX": learners.EXP3IX(0.2, 0.1),
-    "EXP3.P": learners.EXP3P(0.2, 0.05, 0.1),
-    "Gaussian Thompson": learners.GaussianThompson(0.4, 0.3, 2.0),
-    "Bernoulli Thompson": learners.BernoulliThompson(1.5, 2.0),
-    "Tsallis-INF": learners.TsallisINF(),
-    "Tsallis-INF, importance-weighted": learners.TsallisINF("importance_weighted"),
-}
-CONTEXTUAL = {
-    "EXP4": learners.EXP4(0.5, 0.1),
-    "LinUCB": learners.LinUCB(0.3, 0.7),
-    "linear Thompson": learners.LinThompson(0.3, 0.7),
-}
-LEARNERS = DETERMINISTIC | RANDOMISED | CONTEXTUAL
 
 
 def random_rounds(seed=0) -> tuple[np.ndarray, np.ndarray]:
@@ -45,20 +20,26 @@ def random_rounds(seed=0) -> tuple[np.ndarray, np.ndarray]:
     return x, losses
 
 
-def round_keys(key, t):
-    return tuple(jax.random.fold_in(jax.random.fold_in(key, t), index) for index in (0, 1))
-
-
-@jax.jit
-def arms_of_run(learner, x, losses, key):
+@functools.partial(jax.jit, static_argnums=0)
+def play(oracle, learner, rows):
+    """Return the moves that were made, those of the policy, their probabilities, and diagnostics, of R runs."""
 
     def play_round(state, row):
-        t, x, losses = row
-        predict_key, update_key = round_keys(key, t)
-        move = learner.predict(predict_key, state, x)
-        state, _ = learner.update(update_key, state, feedback.BanditOracle(x, move, losses))
-        return state, move.arm if isinstance(move, game.Draw) else move
+        recorded, y, x, key, update_key = row
+        move = learner.predict(key, state, x)
+        own = move.arm if isinstance(move, Draw) else move
+        made = jnp.where(recorded < 0, own, recorded)
+        move = move._replace(arm=made) if isinstance(move, Draw) else made
+        state, info = learner.update(update_key, state, oracle(x, move, y))
+        return state, (made, own, move.probabilities if isinstance(move, Draw) else (), info)
 
-    specs = game.Specs(*(jax.ShapeDtypeStruct(rows.shape[1:], rows.dtype) for rows in (x, losses)))
-    rows = jnp.arange(len(losses), dtype=jnp.int32), x, losses
-    return jax.lax.scan(play_round, learner.init(None, specs), rows)[1]
+    specs = Specs(*(jax.ShapeDtypeStruct(rows[i].shape[2:], rows[i].dtype) for i in (2, 1)))
+    return jax.vmap(lambda row: jax.lax.scan(play_round, learner.init(None, specs), row)[1])(rows)
+
+
+def own_moves(learner, x, losses):
+    """Return the arms of a run, and the probabilities of arms, or ()."""
+    keys = jax.random.split(jax.random.key(0), (2, 1, len(losses)))
+    recorded = jnp.full((1, len(losses)), -1, jnp.int32)
+    arms, _, p, _ = play(BanditOracle, learner, (recorded, jnp.asarray(losses)[None], jnp.asarray(x)[None], *keys))
+    return arms[0].tolist(), np.asarray(p)[0] if len(p) else ()

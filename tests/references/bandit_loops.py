@@ -1,35 +1,109 @@
-"""Independent NumPy loops of bandit algorithms, with the random numbers of the learners."""
+"""Independent NumPy versions of bandit policies: what they do in each round, from the rounds before.
+
+A policy is a function of recorded `Rounds`, which returns its moves [R, T] or the probabilities of its arms [R, T, K].
+Its constants are the defaults of its arguments. Upper bounds are those of rewards 1 - loss, as the papers print them.
+"""
 
 import functools
+import itertools
+import math
 
+import jax
 import numpy as np
-from scipy import optimize, special
+from scipy import special
+
+from jaxonline.random import fast_beta
 
 
-def _stats(arms, losses, k):
-    mine = [losses[t, arm] for t, arm in enumerate(arms) if arm == k]
-    return len(mine), sum(mine)
+def past(terms):
+    """Return the sums over the rounds before each round."""
+    return np.cumsum(np.concatenate([np.zeros_like(terms[:, :1], float), terms[:, :-1]], axis=1), axis=1)
 
 
-def index_policy(losses, index):
-    """Return the arms of a policy with `index(pulls, sum, t)` after t rounds, which first pulls each arm once."""
-    arms = []
-    for t in range(len(losses)):
-        values = []
-        for k in range(losses.shape[1]):
-            n, total = _stats(arms, losses, k)
-            values.append(-np.inf if n == 0 else index(n, total, t))
-        arms.append(int(np.argmin(values)))
-    return arms
+@functools.cache
+def in_all_rounds(function):
+    return jax.jit(jax.vmap(jax.vmap(function)))
 
 
-def ucb1(losses, exploration=2.0):
-    return index_policy(losses, lambda n, s, t: s / n - np.sqrt(exploration * np.log(t) / n))
+class Rounds:
+    """Rounds of R runs: arms [R, T] (or sets or pairs [R, T, m]) and outcomes, contexts, and keys of both methods."""
+
+    def __init__(self, moves, y, x, keys, update_keys):
+        self.moves, self.y, self.x, self.keys, self.update_keys = moves, y, x, keys, update_keys
+        self.n_runs, self.n_rounds, self.n_arms = y.shape[:3]
+        self.pulled = np.eye(self.n_arms)[moves]
+        if moves.ndim == 3:
+            self.pulled = self.pulled.sum(axis=2)
+        self.t = np.arange(self.n_rounds)[:, None]  # rounds before
+        if y.ndim == 3:
+            self.losses = (self.pulled * y).sum(axis=-1)  # of the arms pulled [R, T]
+            self.n, self.gains = past(self.pulled), past(self.pulled * (1 - y))
+            self.some = np.maximum(self.n, 1)
+            self.means = self.gains / self.some
+            self.log_t = np.log(np.maximum(self.t, 1))
+
+    def largest(self, upper, n=None):
+        """Return the first arm without a pull, or else the arm with the largest upper bound."""
+        return np.where((self.n if n is None else n) == 0, np.inf, upper).argmax(axis=-1)
+
+    def draws(self, function, *arrays, update=False):
+        """Return `function(key, ...)` in all rounds."""
+        return np.asarray(in_all_rounds(function)(self.update_keys if update else self.keys, *arrays))
+
+    def runs(self, function, shape=()):
+        """Return the values that a generator yields round by round, for all runs."""
+        rows = [list(itertools.islice(function(run), self.n_rounds)) for run in range(self.n_runs)]
+        return np.array(rows).reshape(self.n_runs, self.n_rounds, *shape)
 
 
-def moss(losses, horizon, exploration=1.0):
-    K = losses.shape[1]
-    return index_policy(losses, lambda n, s, t: s / n - np.sqrt(exploration * max(np.log(horizon / (K * n)), 0) / n))
+# ---------------------------------------------------------------------------------------------------------------------
+# Indices
+
+
+def ucb1(h, exploration=1.6):
+    return h.largest(h.means + np.sqrt(exploration * h.log_t / h.some))
+
+
+def ucb1_tuned(h, factor=1.0, inner=2.0, largest=0.25, deviation=1.0):
+    variance = past(h.pulled * (1 - h.y) ** 2) / h.some - h.means**2
+    V = deviation * np.maximum(variance, 0) + np.sqrt(inner * h.log_t / h.some)
+    return h.largest(h.means + np.sqrt(factor * h.log_t / h.some * np.minimum(largest, V)))
+
+
+def ucb2(h, alpha=0.2, twice=2.0, constant=math.e):
+    def tau(r):
+        return math.ceil((1 + alpha) ** r * (1 - 1e-12))
+
+    def play(run):
+        epochs, left, arm = [0] * h.n_arms, 0, 0
+        for t in range(h.n_rounds):
+            if t < h.n_arms:
+                arm = t
+            elif left == 0:
+                n = np.maximum(h.n[run, t], 1)
+                arm = (h.means[run, t] + np.sqrt((1 + alpha) * np.log(constant * t / n) / (twice * n))).argmax()
+                while left == 0:
+                    left = tau(epochs[arm] + 1) - tau(epochs[arm])
+                    epochs[arm] += 1
+            left = max(left - 1, 0)
+            yield arm
+
+    return h.runs(play)
+
+
+def asymptotic_ucb(h, std=0.3, factor=2.0, power=2.0):
+    f = 1 + (h.t + 1) * np.log(h.t + 1) ** power
+    return h.largest(h.means + std * np.sqrt(factor * np.log(f) / h.some))
+
+
+def fixed_confidence_ucb(h, delta=1e-3, std=0.2, factor=2.0):
+    return h.largest(h.means + std * np.sqrt(factor * np.log(1 / delta) / h.some))
+
+
+def moss(h, n_rounds=160.0, exploration=0.4, least=0.0):
+    return h.largest(
+        h.means + np.sqrt(exploration * np.maximum(np.log(n_rounds / (h.n_arms * h.some)), least) / h.some)
+    )
 
 
 def kl(p, q):
@@ -38,28 +112,30 @@ def kl(p, q):
 
 def kl_lower(mean, budget):
     """Return the smallest q with kl(mean, q) <= budget, by bisection of its logarithm."""
-    if mean <= 0 or kl(mean, 1e-300) <= budget:
-        return 0.0
-    if budget <= 0:
-        return mean
-    return np.exp(optimize.brentq(lambda u: kl(mean, np.exp(u)) - budget, -690, np.log(mean), xtol=1e-15, rtol=1e-15))
+    low, high = np.full(np.shape(mean), -700.0), np.log(np.maximum(mean, 1e-300))
+    for _ in range(90):
+        u = (low + high) / 2
+        inside = kl(mean, np.exp(u)) <= budget
+        low, high = np.where(inside, low, u), np.where(inside, u, high)
+    return np.where(mean > 0, np.where(budget > 0, np.exp(high), mean), 0.0)
 
 
-def kl_ucb(losses, c=0.0):
-    def index(n, s, t):
-        budget = np.log(t) + (c * np.log(np.log(t)) if t > np.e else 0.0)
-        return kl_lower(s / n, budget / n)
-
-    return index_policy(losses, index)
+def kl_ucb(h, c=1.0, factor=1.0):
+    budget = factor * h.log_t + c * np.log(np.maximum(h.log_t, 1))
+    return h.largest(-kl_lower((h.n - h.gains) / h.some, budget / h.some))
 
 
-def explore_then_commit(losses, m):
-    T, K = losses.shape
-    turns = [t % K for t in range(min(T, m * K))]
-    means = [losses[k : m * K : K, k].mean() for k in range(K)]
-    return turns + [int(np.argmin(means))] * (T - len(turns))
+def _forgetting(h, weight, exploration, factor):
+    """UCB on the rewards of `age` rounds ago with the weights `weight(age)`."""
+    age = h.t - 1 - h.t.T
+    weights = np.where(age >= 0, weight(np.maximum(age, 0)), 0.0)
+    n, gains = weights @ h.pulled, weights @ (h.pulled * (1 - h.y))
+    some = np.where(n > 0, n, 1.0)
+    growth = np.log(np.maximum(n.sum(axis=-1, keepdims=True), 1))
+    return h.largest(gains / some + factor * np.sqrt(exploration * growth / some), n)
 
 
+<<<<<<< HEAD
 def inversion(p, u):
     total = 0.0
     for k, probability in enumerate(p):
@@ -67,52 +143,211 @@ def inversion(p, u):
         if u < total:
             return k
     return int(np.flatnonzero(p)[-1])
+=======
+def discounted_ucb(h, discount=0.95, exploration=0.1, factor=2.0):
+    return _forgetting(h, lambda age: discount**age, exploration, factor)
+>>>>>>> w80-learners1
 
 
-def epsilon_greedy(losses, uniforms, epsilon, power):
-    T, K = losses.shape
-    arms = []
-    for t in range(1, T + 1):
-        stats = [_stats(arms, losses, k) for k in range(K)]
-        best = int(np.argmin([s / n if n else 0.0 for n, s in stats]))
-        e = min(1.0, epsilon / t**power)
-        arms.append(inversion([e / K + (1 - e) * (k == best) for k in range(K)], uniforms[t - 1]))
-    return arms
+def sliding_window_ucb(h, window=32, exploration=0.1, factor=1.0):
+    return _forgetting(h, lambda age: age < window, exploration, factor)
 
 
-def exponential(losses, uniforms, eta, gamma=0.0, beta=None, mixing=0.0, advice=None):
-    """EXP3-IX; with `beta` EXP3.P, on gains; with `advice` [T, N, K] EXP4."""
-    T, K = losses.shape
-    totals, arms = np.zeros(K if advice is None else advice.shape[1]), []
-    for t in range(T):
-        w = np.exp(-eta * (totals - totals.min()))
-        w = w / w.sum()
-        p = (1 - mixing) * (w if advice is None else w @ advice[t]) + mixing / K
-        arm = inversion(p, uniforms[t])
-        arms.append(arm)
-        if beta is None:
-            estimate = np.zeros(K)
-            estimate[arm] = losses[t, arm] / (p[arm] + gamma)
-        else:
-            gain = np.zeros(K)
-            gain[arm] = 1 - losses[t, arm]
-            estimate = -(gain + beta) / p
-        totals = totals + (estimate if advice is None else advice[t] @ estimate)
-    return arms
+def explore_then_commit(h, m=6):
+    end = round(m) * h.n_arms
+    explored = (h.pulled * (1 - h.y))[:, :end].sum(axis=1) / np.maximum(h.pulled[:, :end].sum(axis=1), 1)
+    explored = np.where(h.pulled[:, :end].sum(axis=1) == 0, 1.0, explored)  # an arm without a pull has the loss 0
+    return np.where(h.t[:, 0] < end, h.t[:, 0] % h.n_arms, explored.argmax(axis=-1)[:, None])
 
 
-def gaussian_thompson(losses, normals, noise_std, prior_mean, prior_std):
-    T, K = losses.shape
-    arms = []
-    for t in range(T):
-        draws = []
-        for k in range(K):
-            n, s = _stats(arms, losses, k)
-            variance = 1 / (1 / prior_std**2 + n / noise_std**2)
-            mean = variance * (prior_mean / prior_std**2 + s / noise_std**2)
-            draws.append(mean + np.sqrt(variance) * normals[t][k])
-        arms.append(int(np.argmin(draws)))
-    return arms
+def cucb(h, exploration=0.9):
+    values = -h.means - np.sqrt(exploration * np.log(h.t + 1) / h.some)
+    values = np.where((h.n == 0).any(axis=-1, keepdims=True), -1.0 * (h.n == 0), values)
+    return np.sort(np.argsort(values, axis=-1, kind="stable")[..., : h.moves.shape[2]], axis=-1)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Posteriors, and linear losses
+
+
+def gaussian_thompson(h, noise_std=0.4, prior_mean=0.3, prior_std=0.5):
+    variance = 1 / (1 / prior_std**2 + h.n / noise_std**2)
+    mean = variance * (prior_mean / prior_std**2 + (h.n - h.gains) / noise_std**2)
+    return (mean + np.sqrt(variance) * h.draws(lambda key: jax.random.normal(key, (h.n_arms,)))).argmin(axis=-1)
+
+
+def bernoulli_thompson(h, prior_ones=1.5, prior_zeros=2.0):
+    ones = past(h.pulled * (h.draws(jax.random.uniform, update=True) < h.losses)[..., None])
+    return h.draws(fast_beta, prior_ones + ones, prior_zeros + h.n - ones).argmin(axis=-1)
+
+
+def _ridge(h, regularizer):
+    x = (h.pulled[..., None] * h.x).sum(axis=2)
+    P = np.linalg.inv(regularizer * np.eye(x.shape[-1]) + past(x[..., None] * x[..., None, :]))
+    return P, (P @ past(h.losses[..., None] * x)[..., None])[..., 0]
+
+
+def lin_ucb(h, width=0.3, regularizer=3.0):
+    P, w = _ridge(h, regularizer)
+    deviations = np.sqrt(np.einsum("rtki,rtij,rtkj->rtk", h.x, P, h.x))
+    return (np.einsum("rtki,rti->rtk", h.x, w) - width * deviations).argmin(axis=-1)
+
+
+def lin_thompson(h, width=0.3, regularizer=3.0):
+    P, w = _ridge(h, regularizer)
+    normals = h.draws(lambda key: jax.random.normal(key, (h.x.shape[-1],)))
+    w = w + width * (np.linalg.cholesky(P) @ normals[..., None])[..., 0]
+    return np.einsum("rtki,rti->rtk", h.x, w).argmin(axis=-1)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Probabilities of arms
+
+
+def epsilon_greedy(h, epsilon=2.0, power=0.5, most=1.0):
+    e = np.minimum(most, epsilon / (h.t + 1) ** power)
+    best = np.where(h.n == 0, 1.0, h.means).argmax(axis=-1)  # an arm without a pull has the loss 0
+    return e / h.n_arms + (1 - e) * np.eye(h.n_arms)[best]
+
+
+def _adversarial(h, distribution, estimates, n_sums=None):
+    """Probabilities `distribution(L, t)` from sums L of `estimates(p, drawn, loss, t)`."""
+    L, out = np.zeros((h.n_runs, n_sums or h.n_arms)), []
+    for t in range(h.n_rounds):
+        out.append(distribution(L, t))
+        L = L + estimates(out[-1], h.pulled[:, t], h.losses[:, t, None], t)
+    return np.stack(out, axis=1)
+
+
+def softmax(scores):
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+def mixture(h, scores, exploration):
+    return (1 - exploration) * softmax(scores) + exploration / h.n_arms
+
+
+def exp3(h, eta=0.2, exploration=0.1):
+    return _adversarial(h, lambda L, t: mixture(h, -eta * L, exploration), lambda p, drawn, loss, t: drawn * loss / p)
+
+
+def exp3_ix(h, eta=0.2, gamma=0.1):
+    return _adversarial(h, lambda L, t: softmax(-eta * L), lambda p, drawn, loss, t: drawn * loss / (p + gamma))
+
+
+def exp3_p(h, eta=0.2, beta=0.05, exploration=0.1):
+    def estimates(p, drawn, loss, t):
+        return (drawn * (1 - loss) + beta) / p
+
+    return _adversarial(h, lambda G, t: mixture(h, eta * G, exploration), estimates)
+
+
+def exp4(h, eta=0.5, exploration=0.1):
+    def distribution(L, t):
+        mixture = np.einsum("rn,rnk->rk", softmax(-eta * L), h.x[:, t])
+        return (1 - exploration) * mixture + exploration / h.n_arms
+
+    def estimates(p, drawn, loss, t):
+        return np.einsum("rnk,rk->rn", h.x[:, t], drawn * loss / p)
+
+    return _adversarial(h, distribution, estimates, h.x.shape[2])
+
+
+def tsallis_weights(sums, eta):
+    """Return the weights 4 / (eta (L - z))^2, with z from bisection."""
+    L = sums - sums.min(axis=-1, keepdims=True)
+    low, high = 1.9 / eta, 2.1 * math.sqrt(L.shape[-1]) / eta
+    for _ in range(60):
+        y = (low + high) / 2
+        above = (4 / (eta * (L + y)) ** 2).sum(axis=-1, keepdims=True) > 1
+        low, high = np.where(above, y, low), np.where(above, high, y)
+    return 4 / (eta * (L + low)) ** 2
+
+
+def tsallis_reduced_variance(h, rate=4.0, base=0.5, cut=1.0, power=0.5):
+    def estimates(w, drawn, loss, t):
+        b = np.where(w >= cut * (rate / (t + 1) ** power) ** 2, base, 0.0)
+        return b + drawn * (loss - b) / w
+
+    return _adversarial(h, lambda L, t: tsallis_weights(L, rate / (t + 1) ** power), estimates)
+
+
+def tsallis_importance_weighted(h, rate=2.0, power=0.5):
+    return tsallis_reduced_variance(h, rate, 0.0, 1.0, power)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Duels, and the best arm
+
+
+def rucb(h, alpha=0.6, half=0.5, share=0.5):
+    K, arms = h.n_arms, np.arange(h.n_arms)
+    first_wins = np.take_along_axis(h.y.reshape(*h.y.shape[:2], -1), (h.moves @ [K, 1])[..., None], 2)[..., 0]
+    duel = np.eye(K)[h.moves[..., 0]][..., :, None] * np.eye(K)[h.moves[..., 1]][..., None, :]
+    wins = past(duel * first_wins[..., None, None] + duel.swapaxes(2, 3) * (1 - first_wins)[..., None, None])
+    n = wins + wins.swapaxes(2, 3)
+    upper = wins / np.maximum(n, 1) + np.sqrt(alpha * np.log(h.t + 1)[..., None] / np.maximum(n, 1))
+    upper = np.where(np.eye(K) == 1, 0.5, np.where(n == 0, 2.0, upper))
+    levels = h.draws(lambda key: jax.vmap(jax.random.uniform)(jax.random.split(key)))
+
+    def draw(weights, level):
+        return int((np.cumsum(weights) <= level * np.sum(weights)).sum())
+
+    def play(run):
+        best = set()
+        for u, (level, other_level) in zip(upper[run], levels[run], strict=True):
+            candidates = {k for k in arms if (u[k] >= half).all()}
+            best &= candidates
+            best = candidates if len(candidates) == 1 else best
+            rest = (1 - share if best else 1.0) / max(len(candidates - best), 1)
+            weights = [share if k in best else rest if k in candidates or not candidates else 0.0 for k in arms]
+            first = draw(weights, level)
+            rivals = u[:, first] == u[:, first].max()
+            rivals &= (rivals.sum() == 1) | (arms != first)
+            yield first, draw(rivals, other_level)
+
+    return h.runs(play, (2,))
+
+
+def successive_elimination(h, delta=0.1, twice=2.0, constant=math.pi**2 / 3, power=2.0, inner=2.0):
+    """Return arms, and the recommended arm plus 1 after each round; 0 before the learner stops."""
+
+    def play(run):
+        active, sums, rows, n = list(range(h.n_arms)), np.zeros(h.n_arms), iter(h.y[run]), 0
+        while True:
+            n += 1
+            for k in active:
+                sums[k] += next(rows, np.zeros(h.n_arms))[k]
+                last = active if k == active[-1] else []
+                radius = math.sqrt(math.log(constant * h.n_arms * n**power / delta) / (inner * n))
+                left = [j for j in last if sums[j] / n - min(sums[last]) / n < twice * radius]
+                yield k, left[0] + 1 if len(left) == 1 else (active[0] + 1) * (len(active) == 1)
+            active = left
+
+    return h.runs(play, (2,))
+
+
+def sequential_halving(h, budget=200):
+    """Return arms, and the recommended arm plus 1 after each round; 0 before the learner stops."""
+
+    def play(run):
+        left, rows, phases = list(range(h.n_arms)), iter(h.y[run]), max(1, math.ceil(math.log2(h.n_arms)))
+        while len(left) > 1:
+            sums, turns = dict.fromkeys(left, 0.0), int(budget) // (len(left) * phases)
+            for turn, k in itertools.product(range(turns), left):
+                sums[k] += next(rows)[k]
+                is_last = turn == turns - 1 and k == left[-1]
+                kept = sorted(sorted(left, key=lambda j: sums[j])[: math.ceil(len(left) / 2)])
+                yield k, kept[0] + 1 if is_last and len(kept) == 1 else 0
+            left = kept
+        yield from itertools.repeat((left[0], left[0] + 1))
+
+    return h.runs(play, (2,))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Beta variables
 
 
 def gamma_proposal(shape, z):
@@ -144,31 +379,3 @@ def beta_draws(a, b, proposals):
                 again.remove(k)
         turn += 1
     return draws
-
-
-def bernoulli_thompson(losses, tosses, proposals, a=1.0, b=1.0):
-    """Thompson sampling with beta variables from `proposals(t, turn)`."""
-    T, K = losses.shape
-    ones, pulls, arms = np.zeros(K), np.zeros(K), []
-    for t in range(T):
-        draws = beta_draws(a + ones, b + pulls - ones, functools.partial(proposals, t))
-        arms.append(int(np.argmin(draws)))
-        pulls[arms[-1]] += 1
-        ones[arms[-1]] += tosses[t] < losses[t, arms[-1]]
-    return arms
-
-
-def linear(losses, features, width, regularizer, normals=None):
-    """LinUCB or, with normal numbers [T, d], linear Thompson sampling; every round solves the linear system."""
-    A, b, arms = regularizer * np.eye(features.shape[2]), np.zeros(features.shape[2]), []
-    for t in range(len(losses)):
-        P = np.linalg.inv(A)
-        w = np.linalg.solve(A, b)
-        if normals is None:
-            values = [w @ x - width * np.sqrt(x @ P @ x) for x in features[t]]
-        else:
-            values = features[t] @ (w + width * np.linalg.cholesky(P) @ normals[t])
-        arms.append(int(np.argmin(values)))
-        x = features[t, arms[-1]]
-        A, b = A + np.outer(x, x), b + losses[t, arms[-1]] * x
-    return arms

@@ -1,11 +1,14 @@
 """Blocks in a store come back as they were written; what is locked or cannot be written is named."""
 
+import errno
 import os
 import re
+import resource
 from pathlib import Path
 
 import numpy as np
 import pytest
+import stores
 from opened_store import BEST, BLOCKS, LAYOUT, OUTPUTS, A, B, made, opened, same, with_blocks
 from rights import ordinary_rights
 

