@@ -14,7 +14,7 @@ from scipy import optimize
 import jaxonline as jo
 from jaxonline import bounds
 from jaxonline.estimators import FullGradient
-from jaxonline.learners import AdaGrad, GradientLearner, InverseTime
+from jaxonline.learners import GradientLearner, InverseTime
 from jaxonline.losses import Hinge, Pinball
 
 pytestmark = pytest.mark.fast_compile
@@ -93,13 +93,6 @@ def sparse_rows(n_rounds=120):
     rng = np.random.default_rng(8)
     X = rng.choice([-1.0, 1.0], size=(n_rounds, 4)) * (rng.uniform(size=(n_rounds, 4)) < [1, 0.25, 1 / 16, 0])
     return X, X @ np.array([0.2, -0.9, 0.9, 0.5]) + 0.1 * rng.normal(size=n_rounds)
-
-
-def test_adagrad_equals_its_numpy_loop(x64):
-    X, y = sparse_rows()
-    moves = played(AdaGrad(FullGradient(), 0.3, 0.6), rows(X, y))[0]
-    expected = adagrad_loop(X, y, 0.3, 0.6)[0]
-    np.testing.assert_allclose(moves, expected, rtol=1e-9, atol=1e-12)
 
 
 def linear_regret(gradients, step, radius, power=0.5):

@@ -7,18 +7,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from noisy_kernel_draws import drawn, reference_kernel
 from tiers import some
 
-import jaxonline as jo
-from jaxonline.estimators.counts import Geometric, minimum_variance
-from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
-from jaxonline.estimators.gradient_length import GradientLength
-from jaxonline.kernels import ExponentialKernel, Gaussian
-from jaxonline.learners import NoisyKernel, Storage
 from jaxonline.learners.kernels import expansion
 from jaxonline.learners.kernels.expansion import Feature, ReservedChunks
-from jaxonline.losses import Squared
 from jaxonline.parameters.struct import replace
 
 pytestmark = pytest.mark.fast_compile
@@ -99,35 +91,3 @@ def test_a_feature_without_room_is_missing_and_marks_an_overflow(x64):
     third = add_feature(second, jnp.int32(1))
     assert bool(third.overflow), "a mark stays"
     assert float(expansion.evaluate(third, x)) == pytest.approx(0.7**3 + 0.7)
-
-
-T, CHANNEL, KEY = 300, jo.NoisyCopies(jo.noise.gaussian(0.05)), jax.random.key(5)
-MAPS = {
-    "gaussian": (GaussianFeatureMap(Gaussian(2.0), Geometric(1.7)), None, 0.004),
-    "exponential": (DotProductFeatureMap(ExponentialKernel(), Geometric(1.7)), 0.5, 0.05),
-}
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", MAPS)
-def test_the_norm_by_recurrence_equals_the_double_sum_in_float32(name):
-    """After every one of 300 rounds, from the copies of the oracles; the largest relative error was 5e-6 in 8 runs."""
-    feature_map, radius, step = MAPS[name]
-    length = GradientLength.for_loss(Squared(), minimum_variance, second_moment=1.0)
-    learner = NoisyKernel(feature_map, length, step, radius, Storage.for_horizon(feature_map, length, 3, T))
-    X = np.random.default_rng(3).uniform(-0.6, 0.6, (T, 3)).astype(np.float32)
-    game = jo.Game(jo.environments.DataStream(X, np.sin(3 * X[:, 0]) + 0.5 * X[:, 1]), CHANNEL)
-    info = jo.play(game, learner, KEY, T)[1].info
-    assert not info.overflow.any()
-    draws, kernel = drawn(learner, CHANNEL, X, KEY), reference_kernel(feature_map)
-    psis, gram = [draws.psi(t) for t in range(T)], np.zeros((T, T))
-    alphas, norms, projections = np.zeros(T), np.zeros(T), 0
-    for t, number in enumerate(np.asarray(info.length, float)):
-        gram[t, : t + 1] = gram[: t + 1, t] = [kernel.prod(psi, psis[t]) for psi in psis[: t + 1]]
-        alphas[t] = -float(learner.step_size.value) * number
-        norms[t] = alphas @ gram @ alphas
-        if radius is not None and norms[t] > radius**2:
-            alphas *= radius / math.sqrt(norms[t])
-            norms[t], projections = radius**2, projections + 1
-    assert projections == 0 if radius is None else 30 < projections < T - 30
-    np.testing.assert_allclose(info.squared_norm, norms, rtol=1e-5)

@@ -4,7 +4,6 @@ The gradient is l'(..) Psi(x) in the RKHS. The tests check its values at a few p
 have the mean l'(<w_t, Psi(x_t)>, y_t) k(x_t, z) at the hypothesis w_t of a run of the learner.
 """
 
-import math
 from typing import Any
 
 import jax
@@ -17,10 +16,9 @@ from jaxonline import verify
 from jaxonline.estimators.counts import FiniteDistribution, minimum_variance
 from jaxonline.estimators.feature_maps import DotProductFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
-from jaxonline.game import Specs
-from jaxonline.kernels import Inhomogeneous, PowerSeries
+from jaxonline.kernels import Inhomogeneous
 from jaxonline.learners import NoisyKernel, Storage
-from jaxonline.losses import SmoothedAbsolute, Squared
+from jaxonline.losses import Squared
 from jaxonline.parameters.struct import cast_leaves, struct
 from jaxonline.simulation.blocks import default_mesh
 
@@ -93,53 +91,3 @@ def test_the_mean_step_equals_the_gradient(mutant, period, verdict):
     estimator = jax.tree_util.Partial(estimate, mutant(LEARNER), state, X[39], np.float32(Y[39]), np.int32(period))
     result = verify.unbiased(estimator, target, kurtosis=100.0, detect=0.05, cap_bias=1e-6, mesh=ONE_DEVICE)
     assert result.verdict == verdict, result
-
-
-# Labels 0.5 +- 0.5, a kernel that is 1 everywhere, and the derivative erf: at w = 0 its mean over the labels is
-# -0.4214, and at their mean it is -0.5205
-FLIPPING = jo.NoisyCopies(jo.noise.gaussian(0.04), label_noise=jo.noise.TwoPoints(0.5))
-ON_LABELS = cast_leaves(
-    NoisyKernel(
-        DotProductFeatureMap(PowerSeries([1.0]), FiniteDistribution([1.0])),
-        GradientLength.for_loss(SmoothedAbsolute(1.0), minimum_variance, 0.5),
-        0.1, None, Storage(tensor_levels=0, deepest=1, most_pairs=0, most_fresh=40, n_chunks=1),
-    ),
-    np.float32,
-)  # fmt: skip
-
-
-@struct
-class OneLabel:
-    """An oracle that repeats its first label if `one` is True."""
-
-    oracle: Any
-    one: Any
-
-    def reserve(self, number):
-        return self.oracle.reserve(number)
-
-    def labels(self, capacity, number):
-        labels = self.oracle.labels(capacity, number)
-        return jnp.where(self.one, labels[0], labels)
-
-
-def length_on_labels(learner, state, one, key):
-    learner_key, oracle_key = jax.random.split(key)
-    oracle = FLIPPING.open(oracle_key, jnp.int32(1), jnp.ones(2, jnp.float32), jnp.float32(0.5), 0.0)
-    _, info = learner.update(learner_key, state, OneLabel(oracle, one))
-    return verify.Capped(info.length, info.overflow)
-
-
-@pytest.mark.parametrize(("w", "one"), [(0.0, False), (-0.3, False), (0.0, True)])
-def test_noisy_labels_do_not_bias_the_length_unless_all_factors_have_one(w, one):
-    """A bias of 8 % is detected with probability 0.999, false alarms 1e-9. One label for all factors exceeds the proved
-    second moment, so that its verdict is undecided; its mean is -0.4214, the mean of erf over the labels."""
-    state = ON_LABELS.init(jax.random.key(0), Specs.of_vectors(2))
-    state = state._replace(w=jo.replace(state.w, tensors=(jnp.float32(w),)))
-    moment = ON_LABELS.gradient_length.second_moment((w - 0.5) ** 2 + 0.25)
-    estimator, target = jax.tree_util.Partial(length_on_labels, ON_LABELS, state, np.bool_(one)), math.erf(w - 0.5)
-    result = verify.unbiased(estimator, target, second_moment=moment, detect=0.08, mesh=ONE_DEVICE)
-    assert result.verdict == ("undecided" if one else "within tolerance"), result
-    if one:
-        assert abs(result.bias) > result.half_width
-        np.testing.assert_allclose(target - target * result.bias, -math.erf(1.0) / 2, atol=-target * result.half_width)
