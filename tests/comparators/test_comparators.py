@@ -5,8 +5,6 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import optimize
 
 import jaxonline as jo
@@ -77,11 +75,6 @@ def test_l2_ball_satisfies_the_optimality_conditions(case, radius):
     check_optimality(*CASES[case], radius)
 
 
-@given(st.integers(0, 10_000), st.integers(1, 6), st.integers(1, 12), st.floats(0.01, 10.0))
-def test_l2_ball_satisfies_the_optimality_conditions_of_random_data(seed, d, n, radius):
-    check_optimality(*data(seed, n, d, scale=10 ** np.random.default_rng(seed).uniform(-2, 2)), radius)
-
-
 @pytest.mark.parametrize("radius", [0.3, 1.0])
 @pytest.mark.parametrize("case", ["tall", "wide", "singular"])
 def test_l2_ball_matches_a_general_optimiser(case, radius):
@@ -92,16 +85,6 @@ def test_l2_ball_matches_a_general_optimiser(case, radius):
     found = optimize.minimize(lambda w: loss(X, y, w), start, **options, options={"ftol": 1e-11, "maxiter": 500})
     assert found.success, found.message
     np.testing.assert_allclose(jo.L2Ball(radius).best_loss(sums(X, y)), found.fun, rtol=1e-7)
-
-
-@pytest.mark.parametrize("radius", [1e4, np.inf])
-def test_badly_scaled_columns_are_solved(radius):
-    """As in many data sets: one column is in hertz, another in metres, and both matter."""
-    rng = np.random.default_rng(0)
-    Z = rng.normal(size=(1000, 2))
-    X, y = Z * np.array([1e4, 0.01]), Z.sum(axis=1) + 0.1 * rng.normal(size=1000)
-    least = np.linalg.lstsq(X, y, rcond=None)[1].item()
-    np.testing.assert_allclose(best_in_l2_ball(sums(X, y), radius)[0], least, rtol=1e-3)
 
 
 def test_results_do_not_depend_on_the_batch():

@@ -23,7 +23,7 @@ from jaxonline.learners import (
     Hedge,
     OnlineNewtonStep,
 )
-from jaxonline.losses import Absolute, ExpectedLoss, Hinge, Huber, Logistic, SquaredDistance
+from jaxonline.losses import Absolute, ExpectedLoss, SquaredDistance
 
 pytestmark = pytest.mark.fast_compile
 
@@ -38,28 +38,21 @@ TRANSFORMATIONS = {
     "clipped": optax.chain(optax.clip_by_global_norm(0.5), optax.sgd(1.0)),
     "dual averaging": optax.chain(optax.trace(1.0), optax.scale(-1.0)),
 }
-LOSSES = {
-    "absolute": (Absolute(), lambda a, y: np.sign(a - y)),
-    "huber": (Huber(0.3), lambda a, y: np.clip(a - y, -0.3, 0.3)),
-    "hinge": (Hinge(), lambda a, y: -y * (y * a < 1)),
-    "logistic": (Logistic(), lambda a, y: -y / (1 + np.exp(y * a))),
-}
 
 
-@pytest.mark.parametrize("loss_name", some(LOSSES, "absolute"))
 @pytest.mark.parametrize("name", some(TRANSFORMATIONS, "momentum"))
-def test_descent_with_optax_transformations_and_losses_equals_numpy(name, loss_name):
-    """w <- projection of w + step times optax's update; the gradients of the losses are written by hand."""
-    transformation, (loss, slope) = TRANSFORMATIONS[name], LOSSES[loss_name]
-    X, y = data(1, 12, classes=loss.kind == "classification")
+def test_descent_with_optax_transformations_equals_numpy(name):
+    """w <- projection of w + step times optax's update, for the absolute loss."""
+    transformation, (X, y) = TRANSFORMATIONS[name], data(1, 12)
     with jax.numpy_dtype_promotion("standard"):  # of optax's own counters
-        learner = GradientLearner(FullGradient(loss), jo.InverseSqrt(0.2), radius=0.4, optimizer=transformation)
+        estimator = FullGradient(Absolute())
+        learner = GradientLearner(estimator, jo.InverseSqrt(0.2), radius=0.4, optimizer=transformation)
         moves = played(learner, rows(X.astype(np.float32), y.astype(np.float32)))[0]
         w, expected, state = np.zeros(D), [], transformation.init(jnp.zeros(D))
         update = jax.jit(transformation.update)
         for t, (x, label) in enumerate(zip(X, y, strict=True), start=1):
             expected.append(w @ x)
-            gradient = jnp.asarray(slope(w @ x, label) * x, jnp.float32)
+            gradient = jnp.asarray(np.sign(w @ x - label) * x, jnp.float32)
             step, state = update(gradient, state, jnp.asarray(w, jnp.float32))
             w = w + 0.2 / np.sqrt(t) * np.asarray(step, float)
             w = w * min(1.0, 0.4 / max(np.linalg.norm(w), 1e-30))

@@ -163,7 +163,7 @@ def aggressive(variant, rounds, *, C=None, margin=1.0, half=0.5, limit=0):
         y_hat.append(w @ seen.x)
         mistakes.append(seen.y * y_hat[-1] <= limit)
         hinges.append(max(0.0, margin - seen.y * y_hat[-1]))
-        tau = hinges[-1] / (seen.x @ seen.x + (half / C if variant == "PA-II" else 0.0))
+        tau = hinges[-1] / ((seen.x @ seen.x or 1.0) + (half / C if variant == "PA-II" else 0.0))
         w = w + (min(C, tau) if variant == "PA-I" else tau) * seen.y * seen.x
     return {"y_hat": y_hat, "state": w, "mistake": mistakes, "hinge_loss": hinges}
 
@@ -230,23 +230,19 @@ def featured(rounds, *, eta, radius, amplitude=2.0):
     return descent(two, seen, eta=eta, radius=radius)
 
 
-def on_arrival(rounds, *, eta, radius):
-    X, y = (np.array(part) for part in zip(*[(seen.x, seen.y) for seen in rounds], strict=True))
-    return {"y_hat": delayed_reference.delayed_gradient_descent(X, y, DELAYS, eta, radius)}
-
-
-def bold(rounds, *, eta, radius):
-    """A copy that does not wait plays each round; it learns when the answer of its round arrives."""
-    copies, waiting, of_round, y_hat = np.zeros((4, D)), [False] * 4, [], []
+def delayed(n_copies, rounds, *, eta, radius, slope=2.0):
+    """A copy that does not wait plays each round; it learns when the answer arrives. One copy never waits."""
+    copies, waiting, of_round, y_hat, norms = np.zeros((n_copies, D)), [False] * n_copies, [], [], []
     for t, seen in enumerate(rounds, start=1):
         of_round.append(waiting.index(False))
-        waiting[of_round[-1]] = True
+        waiting[of_round[-1]] = n_copies > 1
         y_hat.append(copies[of_round[-1]] @ seen.x)
+        norms.append(0.0)
         for s in delayed_reference.arrivals(DELAYS, t):
             copy = of_round[s - 1]
-            copies[copy] = into_ball(copies[copy] - eta * full(copies[copy], rounds[s - 1]), radius)
-            waiting[copy] = False
-    return {"y_hat": y_hat}
+            g = full(copies[copy], rounds[s - 1], slope=slope)
+            copies[copy], norms[-1], waiting[copy] = into_ball(copies[copy] - eta * g, radius), np.sqrt(g @ g), False
+    return {"y_hat": y_hat, "gradient_norm": norms}
 
 
 def doubling(rounds, *, eta, power=0.5, factor=2):
@@ -278,6 +274,8 @@ def rows(name):
         return X, np.where(X[:, 0] + X[:, 3] > 0, 1.0, -1.0)
     if name == "sparse":  # attributes that are present in all rounds, in a quarter of them, and never
         X = X * (rng.uniform(size=(T, D)) < [1, 0.25, 0])
+    if name == "classes":
+        X[5] = 0.0
     y = X @ np.array([0.9, -0.6, 0.3]) + 0.3 * rng.normal(size=T)
     return X, np.sign(y) if name == "classes" else y
 
@@ -382,11 +380,12 @@ CASES = {
     ),
     "features": Case(featured_learner(), of(featured, eta=0.4, radius=0.5), feedback=NOISY),
     "update on arrival": Case(
-        learners.UpdateOnArrival(jo.GradientLearner(FULL, 0.2, radius=0.5)), of(on_arrival, eta=0.2, radius=0.5),
+        learners.UpdateOnArrival(jo.GradientLearner(FULL, 0.2, radius=0.5)), of(delayed, 1, eta=0.2, radius=0.5),
         feedback=DELAYED,
     ),
     "BOLD": Case(
-        learners.BOLD(jo.GradientLearner(FULL, 0.2, radius=0.5), 3), of(bold, eta=0.2, radius=0.5), feedback=DELAYED
+        learners.BOLD(jo.GradientLearner(FULL, 0.2, radius=0.5), 3), of(delayed, 4, eta=0.2, radius=0.5),
+        feedback=DELAYED,
     ),
     "doubling": Case(learners.Doubling(descent_for), of(doubling, eta=0.3)),
 }  # fmt: skip

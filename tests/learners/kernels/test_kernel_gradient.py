@@ -38,14 +38,15 @@ def some_supports(rng, capacity, n, d=2):
     return jax.tree.map(jnp.asarray, state), points[:n], alpha[:n]
 
 
-@pytest.mark.parametrize("capacity", [1, 127, 128, 129, 500, 1025, 3000])
-def test_a_round_reads_the_chunks_in_use(capacity):
-    """Room for all points, in at most 8 chunks, at most one of them unneeded. Unused chunks are not read."""
+@pytest.mark.parametrize(
+    ("capacity", "chunks"), [(1, (1, 128)), (128, (1, 128)), (129, (2, 128)), (1025, (5, 256)), (3000, (8, 384))]
+)
+def test_a_round_reads_the_chunks_in_use(capacity, chunks):
+    """Room for all points, in at most 8 chunks of multiples of 128 points. Unused chunks are not read."""
     rng, x = np.random.default_rng(capacity), np.array([0.3, -0.2])
     empty_state = empty_supports(None, capacity, jax.ShapeDtypeStruct((2,), np.float32))
     n_chunks, _, size = empty_state.points.shape
-    assert capacity <= n_chunks * size < capacity + size
-    assert n_chunks <= 8
+    assert (n_chunks, size) == chunks
     for n in sorted({0, 1, min(size, capacity), min(size + 1, capacity), capacity}):
         state, points, alpha = some_supports(rng, capacity, n)
         value = np.sum(alpha * np.exp(-np.sum((points - x) ** 2, axis=1)))

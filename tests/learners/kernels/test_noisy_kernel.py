@@ -2,8 +2,6 @@
 
 import dataclasses
 import functools
-import importlib.util
-import math
 
 import jax
 import noisy_kernel_reference as reference
@@ -13,7 +11,6 @@ from noisy_kernel_draws import TERMS, drawn, labels, padded, power_series, refer
 from tiers import some
 
 import jaxonline as jo
-from benchmarks import noisy_kernel_numpy as numpy_contenders
 from jaxonline.estimators.counts import FiniteDistribution, Geometric
 from jaxonline.estimators.feature_maps import GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
@@ -29,7 +26,6 @@ from jaxonline.kernels import (
 )
 from jaxonline.learners import NoisyKernel, Storage
 from jaxonline.losses import Exponential, SmoothedAbsolute, SmoothedHinge, Squared
-from jaxonline.parameters.errors import OverflowWarning
 
 pytestmark = pytest.mark.fast_compile
 T, D = 60, 3
@@ -161,20 +157,6 @@ def test_noisy_kernel_equals_the_pseudocode(x64, kernel, loss, radius, repetitio
         assert (theirs.unprojected > radius**2 * (1 + 1e-9)).any(), "projections must happen, or this shows less"
 
 
-@pytest.mark.long
-def test_a_full_storage_warns():
-    feature_map = power_series(ExponentialKernel(), Geometric(1.5))
-    length = GradientLength.for_loss(Squared(), Geometric(2.0), second_moment=1.0)
-    learner = NoisyKernel(feature_map, length, 0.02, 1.0, Storage.for_horizon(feature_map, length, D, T))
-    small = jo.replace(learner, storage=Storage(1, 30, 0, 30, 2))
-    assert learner.overflow_probability(T) < 1e-6
-    assert small.overflow_probability(T) > 0.9
-    game = jo.Game(jo.environments.DataStream(*(part.astype(np.float32) for part in stream(Squared()))), CHANNEL)
-    with pytest.warns(OverflowWarning, match="Storage.for_horizon"):
-        result = jo.simulate(game, small, n_runs=16, n_rounds=T, record_at=1)
-    assert result.overflowed[0] > 0
-
-
 def test_a_truncated_series_warns():
     """With the Gaussian kernel |<w, Psi(x)>| is at most the radius: the series must reach that far."""
     short = GradientLength.for_loss(Exponential(), Geometric(2.0), second_moment=0.01)
@@ -184,48 +166,3 @@ def test_a_truncated_series_warns():
     NoisyKernel(MAPS["gaussian"], short, 0.02, 1.2, room)
     longer = GradientLength.for_loss(Exponential(), Geometric(2.0), second_moment=0.01, reach=2.0)
     NoisyKernel(MAPS["gaussian"], longer, 0.02, 2.0, room)
-
-
-def reference_of(settings, X, y, active, psis):
-    T, p, width, sure = (settings[name] for name in ("T", "p", "width", "sure"))
-    terms = dict(zip(active, psis, strict=True))
-    nothing = ((0, 0), np.empty((0, settings["d"])))
-    rounds = [
-        reference.Round(X[t], y[t], terms[t][0], 1, [terms[t][1]])
-        if t in terms
-        else reference.Round(X[t], y[t], nothing, 0, [])
-        for t in range(T)
-    ]
-    law = reference.geometric(p)
-    loss = reference.Loss(reference.table([0.0, 2.0]), "regression", reference.table([0.0, 1.0]) if sure else law)
-    record = reference.algorithm_1(
-        reference.Gaussian(width, law, law), loss, rounds, settings["eta"] / math.sqrt(T), settings["B_w"]
-    )
-    assert 0 < (record.unprojected > 0.5 + 1e-9).sum() < len(active)
-    return ((record.predictions - y) ** 2).sum()
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("sure", [False, True], ids=["law of the paper", "n = 1 for certain"])
-def test_the_numpy_programs_of_the_benchmark_equal_algorithm_1(sure):
-    """All variants of benchmarks/noisy_kernel_numpy.py against the reference fed the copies they draw; T = 120."""
-    settings = numpy_contenders.SETTINGS | {"T": 120, "d": 3, "eta": 0.3, "B_w": 0.5, "sure": sure}
-    X, y = numpy_contenders.problem(settings["T"], settings["d"])
-    draws = numpy_contenders.draw(np.random.default_rng(5), X, settings["p"], settings["noise_sd"], sure)
-
-    ends, pair_ends = np.cumsum(draws.level), np.cumsum(draws.pairs)
-    psis = []
-    for n1, n2, end, pair_end in zip(draws.pairs, draws.level, ends, pair_ends, strict=True):
-        pairs = np.stack([draws.first, draws.second], axis=1)[pair_end - n1 : pair_end].reshape(-1, settings["d"])
-        psis.append(((int(n1), int(n2)), np.concatenate([pairs, draws.factors[end - n2 : end]])))
-    active = draws.active.tolist()
-    own, fresh = psis[: len(active)], psis[len(active) :]
-    expected = reference_of(settings, X, y, active, zip(own, fresh, strict=True))
-
-    variants = [numpy_contenders.run, numpy_contenders.run_tensor, numpy_contenders.run_ahead]
-    if importlib.util.find_spec("numba") is not None:
-        variants.append(importlib.import_module("benchmarks.noisy_kernel_numba").run_numba)
-    for variant in variants:
-        assert variant(5, X=X, y=y, **settings) == (pytest.approx(expected, rel=1e-11), draws.queries)
-    spread = numpy_contenders.run_tensor(5, X=X, y=y, deepest=1, **settings)[0]
-    assert spread == pytest.approx(expected, rel=1e-11)

@@ -148,6 +148,8 @@ OTHER_NOISE = {
     "a correlation": jo.NoisyCopies(GAUSSIAN(0.3 * np.eye(3) + 0.01)),
     "another dimension": jo.NoisyCopies(GAUSSIAN([0.3, 0.3])),
     "an adversary": jo.AdversarialCopies(jo.environments.adversaries.ChasingNoise(0.5)),
+    "measured": jo.Replicates(np.zeros((10, 2, 3))),
+    "measured, covariance": jo.Replicates(np.zeros((10, 2, 3)), covariance=0.3),
     "measured, Laplace": jo.Replicates(np.zeros((10, 2, 3)), noise=jo.noise.laplace(0.3)),
     "measured, another variance": jo.Replicates(np.zeros((10, 2, 3)), noise=GAUSSIAN(0.2)),
 }
@@ -171,14 +173,6 @@ def test_equal_covariances_in_other_forms_are_accepted(same):
     TOLD.check_feedback(jo.FullInformation())  # it does not say what its noise is
     with pytest.warns(RuntimeWarning, match=r"^noise\b"):
         TOLD.check_feedback(jo.NoisyCopies(jo.noise.CustomNoise(lambda key, t, x: 0 * x)))
-
-
-@pytest.mark.parametrize("covariance", [None, 0.3])
-def test_measured_copies_without_a_distribution_raise_an_error_that_says_what_to_do(covariance):
-    copies = np.zeros((10, 2, 3))
-    with pytest.raises(ValueError, match=r"^noise: must be Gaussian .*use Replicates\(noise=jaxonline.noise.gaussian"):
-        TOLD.check_feedback(jo.Replicates(copies, covariance=covariance))
-    TOLD.check_feedback(jo.Replicates(copies, noise=GAUSSIAN(0.3)))
 
 
 def test_a_learner_of_features_is_rejected():
