@@ -146,30 +146,26 @@ LISTED, MOST_FRESH, DEEPEST, MOST_PAIRS = 2, 3, 4, 3
 RUNS = 64
 
 
-@pytest.mark.parametrize("n", some([0, 1, MOST_FRESH, MOST_FRESH + 2], 1))
-def test_requests_count_the_copies_of_all_estimates(n):
+def test_requests_count_the_copies_of_all_estimates():
     """Estimates beyond the room are not counted, and the round is marked as too large."""
     feature_map = GaussianFeatureMap(Gaussian(2.0), Geometric(2.0))
     room = Storage(tensor_levels=1, deepest=DEEPEST, most_pairs=MOST_PAIRS, most_fresh=MOST_FRESH, n_chunks=8)
-    keys = jax.random.split(jax.random.key(n), RUNS)
-    numbers = jnp.full(RUNS, n, jnp.int32)
-    found = jax.jit(jax.vmap(lambda key, n: Requests.sample(key, n, feature_map, room, LISTED)))(keys, numbers)
-
-    all_large = []
-    for run, key in enumerate(keys):
-        made = min(n, MOST_FRESH) + 1
-        counts = np.array([feature_map.sample_counts(jax.random.fold_in(key, j)) for j in range(made)])
-        pairs, levels = counts.T
-        large = bool((levels > DEEPEST).any() or (pairs > MOST_PAIRS).any() or n > MOST_FRESH)
-        shown = np.zeros((LISTED, 2), int)
-        shown[: min(made, LISTED)] = counts[:LISTED]
-        assert found.pairs[run].tolist() == shown[:, 0].tolist()
-        assert found.levels[run].tolist() == shown[:, 1].tolist()
-        assert found.copies[run].tolist() == (2 * shown[:, 0] + shown[:, 1]).tolist()
-        assert (found.total[run], found.too_large[run]) == (2 * pairs.sum() + levels.sum(), large)
-        all_large.append(large)
-    assert any(all_large)
-    assert n > MOST_FRESH or not all(all_large)
+    keys = jax.random.split(jax.random.key(1), RUNS)
+    sample = jax.jit(jax.vmap(lambda key, n: Requests.sample(key, n, feature_map, room, LISTED)))
+    counts_of = jax.vmap(lambda key, j: feature_map.sample_counts(jax.random.fold_in(key, j)), (None, 0))
+    drawn_counts = jax.jit(jax.vmap(counts_of, (0, None)))(keys, jnp.arange(1 + MOST_FRESH, dtype=jnp.int32))
+    for n in (0, 1, MOST_FRESH, MOST_FRESH + 2):
+        found = sample(keys, jnp.full(RUNS, n, jnp.int32))
+        pairs, levels = (np.asarray(counts)[:, : n + 1] for counts in drawn_counts)
+        large = ((levels > DEEPEST) | (pairs > MOST_PAIRS)).any(axis=1) | (n > MOST_FRESH)
+        listed = [np.pad(counts[:, :LISTED], ((0, 0), (0, max(LISTED - n - 1, 0)))) for counts in (pairs, levels)]
+        np.testing.assert_array_equal(found.pairs, listed[0])
+        np.testing.assert_array_equal(found.levels, listed[1])
+        np.testing.assert_array_equal(found.copies, 2 * listed[0] + listed[1])
+        np.testing.assert_array_equal(found.total, (2 * pairs + levels).sum(axis=1))
+        np.testing.assert_array_equal(found.too_large, large)
+        assert large.any()
+        assert n > MOST_FRESH or not large.all()
 
 
 HIGHEST = 7
