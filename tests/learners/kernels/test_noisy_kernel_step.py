@@ -1,7 +1,6 @@
 """The step of Algorithm 1, along a real run and by enumeration: its mean is the gradient of the loss at the hypothesis.
 
-The gradient is l'(..) Psi(x) in the RKHS. Tests check its values at points z: <g~ Psi~, Psi(z)> must have the mean
-l'(<w_t, Psi(x_t)>, y_t) k(x_t, z) at the hypothesis w_t of a run of the learner.
+Tests check values at points z: <g~ Psi~, Psi(z)> has the mean l'(<w_t, Psi(x_t)>, y_t) k(x_t, z).
 """
 
 import dataclasses

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import jaxonline as jo
-from jaxonline.estimators import FourierFeatures, FullGradient, MeanOfCopies, TwoCopies
+from jaxonline.estimators import FourierFeatures, FullGradient, TwoCopies
 from jaxonline.learners import held_out_risk
 from jaxonline.learners.wrappers import FeaturedOracle
 from jaxonline.losses import Squared
@@ -77,12 +77,21 @@ def test_risks_are_those_of_the_hypotheses_of_the_run(x64):
     assert np.all(found.mean[:, 1:] < found.random[:, 1:])
 
 
-def test_runs_that_ask_for_more_copies_than_are_measured_are_marked():
-    copies = X[:, None] + np.zeros((T, 2, 1))
-    for n_copies in (2, 3):
-        game = jo.Game(jo.environments.DataStream(X, Y), jo.Replicates(copies))
-        learner = jo.GradientLearner(MeanOfCopies(n_copies), 0.1)
-        assert held_out_risk(game, learner, X_TEST, Y_TEST, T).overflowed.tolist() == [n_copies == 3]
+@jo.struct
+class Asking:
+    """An estimator that asks for a number of copies that no compiler knows."""
+
+    number: float
+
+    def __call__(self, key, w, oracle):
+        return w - oracle.reserve(jnp.where(w[0] > 9.0, 0.0, self.number).astype(jnp.int32))(jnp.int32(0))
+
+
+@pytest.mark.parametrize(("number", "overflowed"), [(2.0, False), (3.0, True)])
+def test_runs_that_ask_for_more_copies_than_are_measured_are_marked(number, overflowed):
+    game = jo.Game(jo.environments.DataStream(X, Y), jo.Replicates(np.stack([X, X], axis=1)))
+    learner = jo.GradientLearner(Asking(number), 0.1)
+    assert held_out_risk(game, learner, X_TEST, Y_TEST, T).overflowed.tolist() == [overflowed]
 
 
 def test_bad_held_out_rows_and_moves_are_named():
