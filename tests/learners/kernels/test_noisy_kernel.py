@@ -133,6 +133,7 @@ def with_other_constants(*arguments):
 def test_noisy_kernel_equals_the_pseudocode(x64, kernel, loss, radius, repetitions):
     """float64, 1e-9: predictions and |w|^2 by the double sum, with deep levels in tensors or in rows, and with means
     over several g~ Psi~ in a round. Labels are noisy (regression) or flipped (classification) in some cases."""
+    all_decide = (kernel, loss, radius, repetitions) in SHORT
     feature_map, loss, (X, y), key = MAPS[kernel], LOSSES[loss], stream(LOSSES[loss]), jax.random.key(5)
     learner = learner_of(feature_map, loss, radius, repetitions=repetitions)
     channel = CHANNEL
@@ -153,7 +154,7 @@ def test_noisy_kernel_equals_the_pseudocode(x64, kernel, loss, radius, repetitio
     assert history.queries.tolist() == [sum(numbers) for numbers in copies]
     if channel is NOISY_LABELS and loss is LOSSES["absolute"]:
         assert sum(pairs[0].n >= 3 for pairs in rounds) >= 5, "products of several labels must happen"
-    for other in with_other_constants(*by_hand, float(learner.step_size.value), radius**2):
+    for other in with_other_constants(*by_hand, float(learner.step_size.value), radius**2) if all_decide else ():
         changed = reference.algorithm_1_with_means(*other[:2], rounds[:FEW], *other[2:]).predictions
         assert np.abs(changed - theirs.predictions[:FEW]).max() > 1e-6, other
     if radius != FAR:
