@@ -230,5 +230,7 @@ def test_equal_optax_transformations_have_one_structure():
     first, second = ([structure(**make()) for make in BUILT_TWICE] for _ in range(2))
     assert first == second
     assert len(set(first)) == len(BUILT_TWICE)
+    for factory in (lambda: optax.sgd(1.0), lambda rate=1.0: optax.sgd(rate), lambda *_: optax.sgd(1.0)):
+        assert structure(optimizer=factory) == structure(optimizer=optax.sgd(1.0))
     assert structure(optimizer=by_hand(0.5)) != structure(optimizer=by_hand(0.5))
     assert structure(step_size=lambda t: 0.1 + 0.0 * t) != structure(step_size=lambda t: 0.1 + 0.0 * t)

@@ -328,6 +328,7 @@ CASES = {
         learners.MirrorLearner(FULL, 0.3, learners.PNorm(3.0)), of(mirror, p_norm_step, np.zeros(D), eta=0.3, p=3.0)
     ),
     "perceptron": Case(learners.Perceptron(), of(perceptron), "classes"),
+    "p-norm perceptron, p = 2": Case(learners.PNormPerceptron(), of(perceptron), "classes"),
     "p-norm perceptron": Case(learners.PNormPerceptron(3.5), of(perceptron, p=3.5), "classes"),
     "PA": Case(learners.PassiveAggressive("PA"), of(aggressive, "PA", half=None), "classes"),
     "PA-I": Case(learners.PassiveAggressive("PA-I", 0.3), of(aggressive, "PA-I", C=0.3, half=None), "classes"),

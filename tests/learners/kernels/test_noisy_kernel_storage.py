@@ -142,8 +142,7 @@ def test_overflow_probability_includes_levels_beyond_the_table():
     assert large.overflow_probability(feature_map, LENGTH, 30) < 1e-6
 
 
-LISTED, MOST_FRESH, DEEPEST, MOST_PAIRS = 2, 3, 4, 3
-RUNS = 64
+LISTED, MOST_FRESH, DEEPEST, MOST_PAIRS, RUNS = 2, 3, 4, 3, 64
 
 
 def test_requests_count_the_copies_of_all_estimates():
@@ -169,7 +168,6 @@ def test_requests_count_the_copies_of_all_estimates():
 
 
 HIGHEST = 7
-
 LEVELS = [0, 1, 2, 3, 4, 5, 6, 7, 5, 0, 3, 7, 4, 2]
 
 
