@@ -6,7 +6,6 @@ import pytest
 from hindsight_study import (
     ASKED,
     BALL,
-    LEARNERS,
     ONE_DEVICE,
     ROUNDS,
     RUNS,
@@ -62,20 +61,6 @@ def test_best_losses_match_sums_over_rounds(name):
     assert (len(np.unique(slow.comparator_loss[0, :, -1])) == 1) == (name == "file")
 
 
-@pytest.mark.long
-def test_comparator_receives_the_history_of_each_run():
-    """In float64, released after use, and equal to the history of `play`."""
-    result = study()
-    assert result.rounds.tolist() == [5, 9, ROUNDS]
-    for run in (0, 4, RUNS - 1):
-        X, y, rounds = ASKED[run]
-        assert (X.dtype, y.dtype, X.shape, y.shape) == (np.float64, np.float64, (ROUNDS, 3), (ROUNDS,))
-        assert rounds.tolist() == [5, 9, ROUNDS]
-        _, history = jo.play(game(), LEARNERS[0.05], jax.random.fold_in(jax.random.key(5), run), ROUNDS)
-        np.testing.assert_allclose(X, history.x, rtol=1e-5, atol=1e-6)
-        np.testing.assert_allclose(y, history.y, rtol=1e-5, atol=1e-6)
-
-
 @pytest.mark.parametrize(
     "options", some([{"record_at": [3, 5, 9, 20]}, {"mesh": default_mesh()}, FEWER], FEWER), ids=str
 )
@@ -100,13 +85,6 @@ def test_results_do_not_depend_on_the_memory_budget(reference):
         hindsight = Hindsight(game(), SlowBall(0.7), plan, np.arange(RUNS), max_bytes=at_once * 4 * 4 * ROUNDS)
         with Reporter(False, RUNS) as reporter:
             np.testing.assert_array_equal(hindsight.best_losses(reporter, None), reference.comparator_loss[0])
-
-
-@pytest.mark.long
-def test_float64_is_used_if_enabled(x64):
-    slow, fast = study(), study(comparator=BALL)
-    assert slow.meta["dtype"] == "float64"
-    np.testing.assert_allclose(slow.comparator_loss, fast.comparator_loss, rtol=1e-11)
 
 
 class Interrupted(Exception):
@@ -202,15 +180,3 @@ def test_a_comparator_for_another_loss_raises_an_error(loss, comparator):
     with pytest.raises(ValueError, match=rf"comparator: {type(comparator).__name__} "):
         study(for_loss(loss), comparator)
     assert ASKED == []
-
-
-@pytest.mark.long
-@pytest.mark.filterwarnings("ignore:the loss of the game is:UserWarning")
-def test_a_comparator_for_the_loss_of_the_game_is_accepted():
-    """Numbers of the loss may have any type."""
-    ball = jo.RKHSBall(jo.kernels.Linear(), 1.0, SmoothedAbsolute(0.1))
-    of_game = study(for_loss(SmoothedAbsolute(np.float32(0.1))), ball, n_runs=1)
-    X, y = for_loss(Squared()).environment.X, for_loss(Squared()).environment.y
-    index = np.arange(9) % 7
-    best = jo.comparators.best_in_rkhs_ball(jo.kernels.Linear(), X[index], y[index], 1.0, SmoothedAbsolute(0.1))
-    np.testing.assert_allclose(of_game.comparator_loss[0, 0, 1], best.loss, rtol=1e-5)

@@ -1,9 +1,7 @@
 """Kernels against mpmath's Taylor expansions, scikit-learn, and integrals of their spectral and mixing laws."""
 
-import copy
 import functools
 import math
-import pickle
 
 import jax
 import jax.numpy as jnp
@@ -33,10 +31,8 @@ from jaxonline.kernels.shift_invariant import (
     GaussianMixture,
     RadialExponential,
     quadrature_error,
-    require_shift_invariant,
     truncate,
 )
-from jaxonline.parameters.struct import replace
 
 pytestmark = pytest.mark.fast_compile
 
@@ -110,15 +106,6 @@ def test_gram_matrices_agree_with_scikit_learn(x64):
         (Cauchy(1.7, 0.6), (1 + pairwise.euclidean_distances(X, X2) ** 2 / 1.7) ** -0.6),
     ]:
         np.testing.assert_allclose(kernel.gram(X, X2), expected, rtol=1e-12)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("kernel", [*(k for k, _ in DOT_PRODUCT.values()), *SHIFT_INVARIANT.values()])
-def test_gram_matrices_are_positive_semi_definite(kernel, x64):
-    X = np.random.default_rng(1).normal(size=(30, 3))
-    X /= 1.01 * np.linalg.norm(X, axis=1, keepdims=True)
-    gram = np.asarray(kernel.gram(X))
-    assert np.linalg.eigvalsh(gram).min() > -1e-9 * np.abs(gram).max()
 
 
 @jax.jit
@@ -195,16 +182,6 @@ def test_the_example_of_appendix_e(x64):
     np.testing.assert_allclose(Cauchy(float(d)).truncation_error(c / d), math.exp(-c), rtol=1e-12)
 
 
-@pytest.mark.parametrize("kernel", [Sum([Gaussian(1.0), Scaled(Laplacian(1.0), 3.0)]), Scaled(Gaussian(1.0), 2.0)])
-def test_sums_and_multiples_survive_copy_and_pickle(kernel):
-    """As pytrees, copied, and pickled."""
-    x, x2 = jnp.array([0.3, -0.2]), jnp.array([0.1, 0.4])
-    leaves, tree = jax.tree.flatten(kernel)
-    for other in (jax.tree.unflatten(tree, leaves), copy.deepcopy(kernel), pickle.loads(pickle.dumps(kernel))):
-        assert type(other) is type(kernel)
-        assert float(other(x, x2)) == float(kernel(x, x2))
-
-
 def test_binomial_kernel_outside_the_disc_raises_or_is_nan():
     with pytest.raises(ValueError, match="inner product of a binomial kernel"):
         Binomial(1.0)(jnp.array([1.0, 0.5]), jnp.array([1.0, 0.0]))
@@ -212,17 +189,6 @@ def test_binomial_kernel_outside_the_disc_raises_or_is_nan():
     assert Binomial(1.0).tail_bound(3, 1.0) == math.inf
 
 
-@pytest.mark.parametrize(
-    ("make", "error", "message"),
-    [
-        (lambda: GaussianMixture([1.0, 2.0], [1.0]), ValueError, r"as many entries as rates .got the shapes"),
-        (lambda: PowerSeries([1.0, -1.5]), ValueError, r"^betas\b.*-1\.5"),  # as the printed binomial kernel (E5)
-        (lambda: require_shift_invariant("kernel", Linear()), TypeError, r"^kernel\b.*got Linear"),
-        (lambda: Sum([Linear(), Gaussian(1.0)]), TypeError, r"^kernels\b.*difference .*got Linear"),
-        (lambda: replace(Scaled(Gaussian(1.0), 2.0), kernel=Linear()), TypeError, "difference .*got Linear"),
-        (lambda: jax.jit(lambda m: truncate(Cauchy(m), 1.0))(1.0), TypeError, r"^scale\b"),
-    ],
-)
-def test_wrong_arguments_raise_errors(make, error, message):
-    with pytest.raises(error, match=message):
-        make()
+def test_truncation_needs_known_numbers():
+    with pytest.raises(TypeError, match=r"^scale\b"):
+        jax.jit(lambda scale: truncate(Cauchy(scale), 1.0))(1.0)

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import mpmath
 import numpy as np
 import pytest
-from loss_table import LOSSES, PLAIN
+from loss_table import LOSSES
 from scipy import special
 
 from jaxonline.losses import (
@@ -15,10 +15,13 @@ from jaxonline.losses import (
     Huber,
     Logistic,
     LogLoss,
+    PairLoss,
     Pinball,
     SmoothedAbsolute,
     SmoothedHinge,
     Squared,
+    SquaredDistance,
+    ZeroOne,
 )
 
 pytestmark = pytest.mark.fast_compile
@@ -54,17 +57,6 @@ def test_coefficients_agree_with_mpmath_to_order_30(name, centre):
             assert abs(found - right) <= 1e-12 * abs(right) + mpmath.mpf(10) ** -40, n
 
 
-@pytest.mark.parametrize("scale", [0.5, 1.0, 2.5])
-def test_hinge_coefficients_are_hermite_numbers_to_order_120(scale):
-    found = SmoothedHinge(scale).coefficients(121)
-    assert found[0] == pytest.approx((special.erf(-scale) - 1) / 2, rel=1e-14)
-    with mpmath.workdps(40):
-        s = mpmath.mpf(scale)
-        gauss = mpmath.exp(-(s**2)) / mpmath.sqrt(mpmath.pi)
-        right = [float(-gauss * (-s) ** k * mpmath.hermite(k - 1, -s) / mpmath.factorial(k)) for k in range(1, 121)]
-    np.testing.assert_allclose(found[1:], right, rtol=1e-13, atol=0)
-
-
 def test_coefficients_agree_with_closed_forms_to_order_160():
     """-1/(1 + e^a) = -1/2 + sum over k of (2^2k - 1) B_2k a^(2k-1) / (2k)!, B the Bernoulli numbers."""
     factorial, two = mpmath.factorial, mpmath.mpf(2)
@@ -76,12 +68,6 @@ def test_coefficients_agree_with_closed_forms_to_order_160():
     np.testing.assert_allclose(found[1::2], right, rtol=1e-13)
     right = [float((two ** (2 * k) - 1) * mpmath.bernoulli(2 * k) / factorial(2 * k)) for k in range(1, 80)]
     np.testing.assert_allclose(Logistic().coefficients(160)[1:158:2], right, rtol=1e-13)
-
-
-@pytest.mark.parametrize("loss", [SmoothedHinge(10.0), SmoothedAbsolute(10.0), Exponential(), Logistic()])
-def test_long_tables_are_finite(loss):
-    for centre in (0.0, 1.0, -4.0):
-        assert np.isfinite(loss.coefficients(300, centre)).all()
 
 
 @jax.jit
@@ -103,32 +89,80 @@ def test_values_and_derivatives_agree_with_mpmath(name, both_precisions):
     np.testing.assert_allclose(slope, found_derivative, rtol=64 * eps, atol=64 * eps)
 
 
-@jax.jit
-def predicted(loss, y_hat, y, a):
-    return loss(y_hat, y), loss.gradient(y_hat, y), loss.value(a), jax.vmap(jax.grad(loss))(y_hat, y)
+def smoothed(a, scale):
+    return a * special.erf(scale * a) + np.exp(-((scale * a) ** 2)) / (scale * np.sqrt(np.pi))
 
 
-@pytest.mark.parametrize("name", [*NAMES, *(f"plain {name}" for name in PLAIN)])
-def test_loss_and_gradient_of_a_prediction_use_its_residual_or_margin(name):
-    loss = (LOSSES | {f"plain {key}": row for key, row in PLAIN.items()})[name][0]
-    y_hat, y = jnp.asarray([-1.3, 0.2, 0.9]), jnp.asarray([1.0, -1.0, 1.0])
-    a = y_hat - y if loss.kind == "regression" else y_hat * y
-    found, gradient, value, slope = predicted(loss, y_hat, y, a)
-    np.testing.assert_array_equal(found, value)
-    np.testing.assert_allclose(gradient, slope, rtol=1e-5)
+F, LABELS = (grid.ravel() for grid in np.meshgrid(np.linspace(-2.5, 2.5, 11), [-1.0, 1.0]))  # with every kink
+POINTS = np.stack([F, LABELS], axis=1), np.stack([LABELS * F, F - 0.25], axis=1)
+DUELS = np.tile([[0.5, 0.75, 1.0], [0.25, 0.5, 0.625], [0.0, 0.375, 0.5]], (9, 1, 1))
+ARMS = np.stack([np.arange(9) // 3, np.arange(9) % 3], axis=1).astype(np.int32)
+FORMULAS = {  # value and derivative in the residual or margin; or of predictions and outcomes, which are given
+    "squared": (Squared(), lambda a, *, p=2.0: (np.abs(a) ** p, p * np.abs(a) ** (p - 1) * np.sign(a))),
+    "absolute": (Absolute(), lambda a, *, slope=1.0: (slope * np.abs(a), slope * np.sign(a))),
+    "huber": (
+        Huber(1.5),
+        lambda a, *, delta=1.5, half=0.5: (
+            np.where(np.abs(a) <= delta, half * a**2, delta * (np.abs(a) - half * delta)), np.clip(a, -delta, delta)
+        ),
+    ),
+    "pinball": (
+        Pinball(0.25),
+        lambda a, *, tau=0.25, one=1.0: (np.maximum((one - tau) * a, -tau * a), (a > 0) * (one - tau) - (a < 0) * tau),
+    ),
+    "smoothed absolute": (SmoothedAbsolute(1.5), lambda a, *, s=1.5: (smoothed(a, s), special.erf(s * a))),
+    "exponential": (Exponential(), lambda a, *, rate=1.0: (np.exp(-rate * a), -rate * np.exp(-rate * a))),
+    "logistic": (
+        Logistic(), lambda a, *, one=1.0, rate=1.0: (np.log(one + np.exp(-rate * a)), -rate / (one + np.exp(rate * a)))
+    ),
+    "hinge": (Hinge(), lambda a, *, edge=1.0: (np.maximum(edge - a, 0), np.where(a < edge, -1.0, 0.0))),
+    "smoothed hinge": (
+        SmoothedHinge(1.5),
+        lambda a, *, s=1.5, edge=1.0, half=0.5: (
+            half * (smoothed(a - edge, s) - (a - edge)), half * (special.erf(s * (a - edge)) - 1)
+        ),
+    ),
+    "zero-one": (ZeroOne(), lambda a, *, one=1.0, limit=0: (one * (a <= limit), 0 * a)),
+    "log loss": (
+        LogLoss(),
+        lambda p, y, *, one=1.0: (-(y * np.log(p) + (one - y) * np.log(one - p)), (one - y) / (one - p) - y / p),
+        (F + 4) / 8, (LABELS + 1) / 2,
+    ),
+    "squared distance": (
+        SquaredDistance(),
+        lambda f, y, *, p=2.0: (np.sum(np.abs(f - y) ** p, axis=1), p * np.abs(f - y) ** (p - 1) * np.sign(f - y)),
+        *POINTS,
+    ),
+    "pair": (
+        PairLoss(1),
+        lambda f, y, *, winner=1, half=0.5: (half * y[0, winner, f].sum(axis=1) - half, y[:, winner] - half),
+        ARMS, DUELS,
+    ),
+}  # fmt: skip
 
 
-def test_smoothed_losses_approach_the_plain_losses():
-    """The plain losses, by NumPy and by the losses of this package."""
-    a = jnp.linspace(-4.0, 4.0, 41)
-    absolute, hinge = (parts(loss, a)[0] for loss in (SmoothedAbsolute(1e4), SmoothedHinge(1e4)))
-    np.testing.assert_allclose(absolute, np.abs(a), atol=1e-4)
-    np.testing.assert_allclose(hinge, np.maximum(1 - np.asarray(a), 0), atol=1e-4)
-    np.testing.assert_allclose(absolute, parts(Absolute(), a)[0], atol=1e-4)
-    np.testing.assert_allclose(hinge, parts(Hinge(), a)[0], atol=1e-4)
-    np.testing.assert_allclose(parts(Pinball(0.5), a)[0], 0.5 * np.abs(a), rtol=1e-6)
-    np.testing.assert_allclose(2 * parts(Huber(100.0), a)[0], np.asarray(a) ** 2, rtol=1e-6)
-    assert float(SmoothedHinge(1.0).value(1000.0)) == 0.0
+def expected(loss, formula, f, y, **constants):
+    kind = getattr(loss, "kind", None)
+    if kind is None:
+        return formula(f, y, **constants)
+    value, slope = formula(f - y if kind == "regression" else y * f, **constants)
+    return value, slope if kind == "regression" else y * slope
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_loss_equals_its_formula_in_which_every_constant_decides(name, both_precisions):
+    (loss, formula, *rows), eps = FORMULAS[name], np.finfo(both_precisions).eps
+    f, y = rows or (F, LABELS)
+    given = jnp.asarray(f, both_precisions if f.dtype == float else np.int32), jnp.asarray(y, both_precisions)
+    found = jax.jit(jax.vmap(lambda f, y: (loss(f, y), loss.gradient(f, y))))(*given)
+    right = expected(loss, formula, f, y)
+    for part, values in zip(found, right, strict=True):
+        assert part.dtype == both_precisions
+        np.testing.assert_allclose(part, values, rtol=64 * eps, atol=64 * eps)
+    for constant, value in formula.__kwdefaults__.items():
+        for other in (value - 1, value + 1) if isinstance(value, int) else (value - 0.05, value + 0.05):
+            changed = expected(loss, formula, f, y, **{constant: other})
+            assert max(np.abs(a - b).max() for a, b in zip(changed, right, strict=True)) > 1e-3, (constant, other)
 
 
 def test_the_scale_must_be_known_for_a_series():
@@ -171,28 +205,6 @@ def test_the_logistic_series_has_its_radius_of_convergence(centre):
     assert loss.majorant(radius, centre) == np.inf
     assert loss.tail_bound(5, radius, centre) == np.inf
     assert Squared().radius() == np.inf
-
-
-A = np.linspace(-4.0, 4.0, 41)  # with every kink
-
-
-@pytest.mark.parametrize("name", PLAIN)
-def test_plain_losses_agree_with_their_definitions(name, both_precisions):
-    """Value and derivative by the cases of the definition, and by central differences away from the kinks; at a kink
-    the stated derivative is a subgradient, where the loss is convex."""
-    loss, value, derivative, kinks = PLAIN[name]
-    assert np.isnan(float(loss(np.nan, 1.0)))
-    a, eps = A.astype(both_precisions), np.finfo(both_precisions).eps
-    found, slope, _ = parts(loss, jnp.asarray(a))
-    assert found.dtype == slope.dtype == both_precisions
-    np.testing.assert_allclose(found, [value(x) for x in a.tolist()], rtol=8 * eps, atol=8 * eps)
-    np.testing.assert_allclose(slope, [derivative(x) for x in a.tolist()], rtol=8 * eps, atol=8 * eps)
-    for x in [x for x in A.tolist() if min((abs(x - kink) for kink in kinks), default=1.0) > 1e-3]:
-        assert derivative(x) == pytest.approx((value(x + 1e-6) - value(x - 1e-6)) / 2e-6, abs=1e-6)
-    if name != "zero-one":
-        grid = np.linspace(-4.0, 4.0, 81)
-        for x in A.tolist():
-            assert all(value(z) >= value(x) + derivative(x) * (z - x) - 1e-12 for z in grid)
 
 
 def test_log_loss_agrees_with_relative_entropy(both_precisions):

@@ -135,18 +135,8 @@ def _forgetting(h, weight, exploration, factor):
     return h.largest(gains / some + factor * np.sqrt(exploration * growth / some), n)
 
 
-<<<<<<< HEAD
-def inversion(p, u):
-    total = 0.0
-    for k, probability in enumerate(p):
-        total += probability
-        if u < total:
-            return k
-    return int(np.flatnonzero(p)[-1])
-=======
 def discounted_ucb(h, discount=0.95, exploration=0.1, factor=2.0):
     return _forgetting(h, lambda age: discount**age, exploration, factor)
->>>>>>> w80-learners1
 
 
 def sliding_window_ucb(h, window=32, exploration=0.1, factor=1.0):
@@ -351,6 +341,7 @@ def sequential_halving(h, budget=200):
 
 
 def gamma_proposal(shape, z):
+    """Return the proposal of Marsaglia and Tsang, and the logarithm of its probability of acceptance."""
     d = shape - 1 / 3
     v = (1 + z / np.sqrt(9 * d)) ** 3
     return (d * v, 0.5 * z**2 + d - d * v + d * np.log(v)) if v > 0 else (0.0, -np.inf)

@@ -1,4 +1,4 @@
-"""Optax transformations, exponentiated gradient, Newton steps and one-point gradients: NumPy loops and theorems."""
+"""Step sizes, optax transformations, exponentiated gradient, Newton steps and one-point gradients; theorems."""
 
 import jax
 import jax.numpy as jnp
@@ -8,13 +8,12 @@ import pytest
 from convex_rows import KEY, D, data, rows
 from full_rounds import played
 from linear_losses import total_loss
-from scipy import optimize
 from tiers import some
 
 import jaxonline as jo
 from jaxonline import bounds, verify
 from jaxonline.environments import DataStream
-from jaxonline.estimators import FullGradient
+from jaxonline.estimators import FullGradient, TwoCopies
 from jaxonline.feedback import LossOfMoveOracle
 from jaxonline.learners import (
     EWA,
@@ -24,8 +23,7 @@ from jaxonline.learners import (
     Hedge,
     OnlineNewtonStep,
 )
-from jaxonline.learners.gradient.descent import _project
-from jaxonline.losses import Absolute, ExpectedLoss, Hinge, Huber, Logistic, SquaredDistance
+from jaxonline.losses import Absolute, ExpectedLoss, SquaredDistance
 
 pytestmark = pytest.mark.fast_compile
 
@@ -40,28 +38,21 @@ TRANSFORMATIONS = {
     "clipped": optax.chain(optax.clip_by_global_norm(0.5), optax.sgd(1.0)),
     "dual averaging": optax.chain(optax.trace(1.0), optax.scale(-1.0)),
 }
-LOSSES = {
-    "absolute": (Absolute(), lambda a, y: np.sign(a - y)),
-    "huber": (Huber(0.3), lambda a, y: np.clip(a - y, -0.3, 0.3)),
-    "hinge": (Hinge(), lambda a, y: -y * (y * a < 1)),
-    "logistic": (Logistic(), lambda a, y: -y / (1 + np.exp(y * a))),
-}
 
 
-@pytest.mark.parametrize("loss_name", some(LOSSES, "absolute"))
 @pytest.mark.parametrize("name", some(TRANSFORMATIONS, "momentum"))
-def test_descent_with_optax_transformations_and_losses_equals_numpy(name, loss_name):
-    """w <- projection of w + step times optax's update; the gradients of the losses are written by hand."""
-    transformation, (loss, slope) = TRANSFORMATIONS[name], LOSSES[loss_name]
-    X, y = data(1, 12, classes=loss.kind == "classification")
+def test_descent_with_optax_transformations_equals_numpy(name):
+    """w <- projection of w + step times optax's update, for the absolute loss."""
+    transformation, (X, y) = TRANSFORMATIONS[name], data(1, 12)
     with jax.numpy_dtype_promotion("standard"):  # of optax's own counters
-        learner = GradientLearner(FullGradient(loss), jo.InverseSqrt(0.2), radius=0.4, optimizer=transformation)
+        estimator = FullGradient(Absolute())
+        learner = GradientLearner(estimator, jo.InverseSqrt(0.2), radius=0.4, optimizer=transformation)
         moves = played(learner, rows(X.astype(np.float32), y.astype(np.float32)))[0]
         w, expected, state = np.zeros(D), [], transformation.init(jnp.zeros(D))
         update = jax.jit(transformation.update)
         for t, (x, label) in enumerate(zip(X, y, strict=True), start=1):
             expected.append(w @ x)
-            gradient = jnp.asarray(slope(w @ x, label) * x, jnp.float32)
+            gradient = jnp.asarray(np.sign(w @ x - label) * x, jnp.float32)
             step, state = update(gradient, state, jnp.asarray(w, jnp.float32))
             w = w + 0.2 / np.sqrt(t) * np.asarray(step, float)
             w = w * min(1.0, 0.4 / max(np.linalg.norm(w), 1e-30))
@@ -85,18 +76,18 @@ def test_gradient_descent_is_below_its_bound_and_reaches_half_of_it(x64):
         assert half.value * (0.5 if sizes is constant else 0.05) < regret <= limit.value
 
 
-@pytest.mark.parametrize(("signed", "momentum"), some([(False, 0.0), (True, 0.0), (False, 0.5)], (True, 0.0)))
-def test_exponentiated_gradient_equals_its_numpy_loop(x64, signed, momentum):
+def test_exponentiated_gradient_equals_its_numpy_loop(x64):
+    """With weights of any sign, decreasing steps, and momentum on the simplex."""
     X, y = data(2)
-    p, direction, expected = np.ones(2 * D if signed else D), 0.0, []
+    p, direction, expected = np.ones(2 * D), 0.0, []
     for t, (x, label) in enumerate(zip(X, y, strict=True), start=1):
         p = p / p.sum()
-        w = 1.5 * (p[:D] - p[D:] if signed else p)
+        w = 1.5 * (p[:D] - p[D:])
         expected.append(w @ x)
-        direction = momentum * direction + 2 * (w @ x - label) * x * 1.5
-        p = p * np.exp(-0.4 / np.sqrt(t) * (np.concatenate([direction, -direction]) if signed else direction))
-    options = {"optimizer": optax.sgd(1.0, momentum=momentum)} if momentum else {}
-    learner = ExponentiatedGradient(FullGradient(), jo.InverseSqrt(0.4), 1.5, signed, **options)
+        direction = 0.5 * direction + 2 * (w @ x - label) * x * 1.5
+        p = p * np.exp(-0.4 / np.sqrt(t) * np.concatenate([direction, -direction]))
+    momentum = optax.sgd(1.0, momentum=0.5)
+    learner = ExponentiatedGradient(FullGradient(), jo.InverseSqrt(0.4), 1.5, signed=True, optimizer=momentum)
     np.testing.assert_allclose(played(learner, rows(X, y))[0], expected, rtol=1e-9, atol=1e-12)
 
 
@@ -124,47 +115,6 @@ def test_exponentiated_gradient_with_decreasing_steps_has_linear_regret(x64):
     assert np.all(regrets[:2] <= bound.at_rounds([250, 1000]))
     assert regrets[3] > 3.9 * regrets[2] > 3.9 * 95
     assert np.isinf(bound.at_rounds([250, 1000], eta=0.8)).all()
-
-
-def ball_projection(z, A, radius):
-    """Return the point of the ball that is nearest to z in the norm of A, by a general root finder."""
-
-    def shrunk(mu):
-        return np.linalg.solve(A + mu * np.eye(len(z)), A @ z)
-
-    return shrunk(optimize.brentq(lambda mu: np.linalg.norm(shrunk(mu)) - radius, 0, 1e6, xtol=1e-14))
-
-
-def newton_loop(X, y, gamma, epsilon, radius):
-    w, A, scores, outside = np.zeros(D), epsilon * np.eye(D), [], 0
-    for x, label in zip(X, y, strict=True):
-        scores.append(w @ x)
-        g = 2 * (w @ x - label) * x
-        A = A + np.outer(g, g)
-        z = w - np.linalg.solve(A, g) / gamma
-        w = z
-        if np.linalg.norm(z) > radius:
-            outside += 1
-            w = ball_projection(z, A, radius)
-    return scores, outside
-
-
-def test_online_newton_step_equals_its_numpy_loop(x64):
-    X, y = data(4, 30)
-    scores, outside = newton_loop(X, y, 0.2, 0.5, 0.4)
-    learner = OnlineNewtonStep(FullGradient(), gamma=0.2, epsilon=0.5, radius=0.4)
-    moves, states, _ = played(learner, rows(X, y))
-    np.testing.assert_allclose(moves, scores, rtol=1e-7, atol=1e-9)
-    assert np.linalg.norm(states.w, axis=1).max() <= 0.4 * (1 + 1e-12)
-    assert 0 < outside < 30
-
-
-@pytest.mark.parametrize("values", [[1.0, 1.0, 1.0], [1e-3, 1.0, 1e3], [5.0, 5.0, 1e-2]])
-def test_projection_in_the_norm_of_a_matrix_agrees_with_a_root_finder(x64, values):
-    """For spectra that differ by a factor of 1e6."""
-    z, values = np.array([2.0, -1.0, 3.0]), np.array(values)
-    v = _project(jnp.asarray(z), jnp.asarray(values), jnp.asarray(0.7))
-    np.testing.assert_allclose(v, ball_projection(z, np.diag(values), 0.7), rtol=1e-9)
 
 
 @pytest.mark.long
@@ -204,21 +154,29 @@ def test_one_point_gradients_are_unbiased_for_the_smoothed_loss(x64):
     assert abs(slope - (2 * np.exp(0.2) + 1)) > 0.05, "the slope of the loss itself is different"
 
 
+def lengths_of_draws(moves, targets, *, delta, step, radius, one=1.0, power=2.0):
+    """The loop uses the learner's moves: the length of u, in each round, if the move is w + delta u."""
+    w, lengths = np.zeros(D), []
+    for move, target in zip(moves, targets, strict=True):
+        u = (move - w) / delta
+        lengths.append(np.linalg.norm(u))
+        w = w - step * one * D / delta * np.linalg.norm(move - target) ** power * u
+        w = w * min(1.0, (radius - delta) / np.linalg.norm(w))
+    return lengths
+
+
 def test_gradient_bandit_equals_its_numpy_loop(x64):
-    """The loop uses the learner's moves, each at the distance delta from w."""
+    """The moves have the distance delta from w, and from no other w of a loop with other constants."""
+    constants = {"delta": 0.3, "step": 0.01, "radius": 0.45}
     learner, loss = GradientBandit(delta=0.3, step_size=0.01, radius=0.45), SquaredDistance()
     targets = np.random.default_rng(0).normal(size=(40, D)) / 4
     game = jo.Game(DataStream(None, targets), jo.LossOfMove(loss), loss=loss)
     moves = np.asarray(jo.play(game, learner, KEY, 40)[1].y_hat)
-    w, clipped = np.zeros(D), 0
-    for move, target in zip(moves, targets, strict=True):
-        u = (move - w) / 0.3
-        assert np.linalg.norm(u) == pytest.approx(1.0, rel=1e-9)
-        w = w - 0.01 * D / 0.3 * np.sum((move - target) ** 2) * u
-        clipped += np.linalg.norm(w) > 0.15
-        w = w * min(1.0, 0.15 / np.linalg.norm(w))
-    assert 0 < clipped < 40
+    np.testing.assert_allclose(lengths_of_draws(moves, targets, **constants), 1.0, rtol=1e-9)
     assert np.linalg.norm(moves, axis=1).max() <= 0.45 * (1 + 1e-12)
+    for name, value in (constants | lengths_of_draws.__kwdefaults__).items():
+        lengths = lengths_of_draws(moves, targets, **constants | {name: 1.05 * value})
+        assert np.abs(np.array(lengths) - 1).max() > 1e-4, name
 
 
 @pytest.mark.long
@@ -234,3 +192,45 @@ def test_gradient_bandit_is_below_its_bound():
     regrets = np.asarray(history.loss, float).sum(axis=1) + n_rounds
     assert regrets.mean() + 6 * regrets.std(ddof=1) / 8 < min(bound.value, n_rounds)
     assert history.queries.tolist() == np.ones((64, n_rounds)).tolist()
+
+
+def test_step_sizes_are_their_formulas(x64):
+    t = jnp.int32(9)
+    assert float(jo.Constant(0.25)(t, jnp.float64)) == 0.25
+    assert float(jo.Constant.over_horizon(3.0, n_rounds=16).value) == 0.75
+    assert float(jo.InverseSqrt(0.6)(t, jnp.float64)) == pytest.approx(0.2, rel=1e-15)
+    with jax.numpy_dtype_promotion("standard"):  # optax does not run under the strict one
+        counted = jo.Schedule(lambda count: 1.0 * count, scale=0.5)
+        assert float(counted(t, jnp.float64)) == 4.0, "optax counts the updates made before"
+        drops = jo.Schedule(optax.piecewise_constant_schedule(1.0, {8: 0.1}))
+        assert float(drops(t, jnp.float64)) == pytest.approx(0.1, rel=1e-6)
+
+
+BUILT_TWICE = (
+    lambda: {"optimizer": optax.adam(1.0)},
+    lambda: {"optimizer": optax.adam(1.0, b1=0.8, b2=0.95)},
+    lambda: {"optimizer": optax.sgd(1.0, momentum=0.7)},
+    lambda: {"optimizer": optax.chain(optax.clip(1.0), optax.sgd(1.0))},
+    lambda: {"optimizer": optax.chain(optax.clip(2.0), optax.sgd(1.0))},
+    lambda: {"optimizer": optax.adam(optax.exponential_decay(1.0, 10.0, 0.5))},
+    lambda: {"step_size": optax.cosine_decay_schedule(0.1, 30)},
+    lambda: {"step_size": jo.Schedule(optax.cosine_decay_schedule(0.1, 31), scale=0.5)},
+)
+
+
+def test_equal_optax_transformations_have_one_structure():
+    """Different ones have different structures, and what others wrote is only equal to itself."""
+
+    def structure(step_size=0.1, **options):
+        return jax.tree.structure(jo.GradientLearner(TwoCopies(), step_size=step_size, **options))
+
+    def by_hand(rate):
+        return optax.GradientTransformation(lambda w: (), lambda g, state, w: (-rate * g, state))
+
+    first, second = ([structure(**make()) for make in BUILT_TWICE] for _ in range(2))
+    assert first == second
+    assert len(set(first)) == len(BUILT_TWICE)
+    for factory in (lambda: optax.sgd(1.0), lambda rate=1.0: optax.sgd(rate), lambda *_: optax.sgd(1.0)):
+        assert structure(optimizer=factory) == structure(optimizer=optax.sgd(1.0))
+    assert structure(optimizer=by_hand(0.5)) != structure(optimizer=by_hand(0.5))
+    assert structure(step_size=lambda t: 0.1 + 0.0 * t) != structure(step_size=lambda t: 0.1 + 0.0 * t)

@@ -1,75 +1,15 @@
-"""Mirror descent with three mirror maps: NumPy loops with Bregman projections, closed forms, and the theorem."""
+"""Mirror maps: closed forms, a root finder, and the theorem of mirror descent."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from convex_rows import D, data, rows
-from full_rounds import played
 from linear_losses import total_loss
 from scipy import optimize
 
-from jaxonline.estimators import FullGradient
-from jaxonline.learners import Entropy, ExponentiatedGradient, GradientLearner, LogBarrier, MirrorLearner, PNorm
+from jaxonline.learners import Entropy, LogBarrier, MirrorLearner, PNorm
 
 pytestmark = pytest.mark.fast_compile
-STEP = 0.3
-
-
-def entropy_step(w, g, scale=1.0):
-    w = w * np.exp(-STEP * scale * g)
-    return scale * w / w.sum()
-
-
-def barrier_step(w, g):
-    """The Bregman projection on the simplex of the point with 1 / w' = 1 / w + step g, by a root finder."""
-    inverse = 1 / w + STEP * g
-    c = optimize.brentq(lambda c: np.sum(1 / (inverse + c)) - 1, 1e-12 - inverse.min() + 1, 1e3, xtol=1e-15)
-    return 1 / (inverse + c)
-
-
-def p_norm_step(w, g, p=3.0):
-    """w' is the vector at which the gradient of R is lower by step g; the gradients are by finite maps of norms."""
-    q = p / (p - 1)
-
-    def link(v, r):
-        norm = np.sum(np.abs(v) ** r) ** (1 / r)
-        return 0 * v if norm == 0 else np.sign(v) * np.abs(v) ** (r - 1) * norm ** (2 - r)
-
-    return link((p - 1) * link(w, q) - STEP * g, p) / (p - 1)
-
-
-MAPS = {
-    "entropy": (Entropy(), entropy_step, np.full(D, 1 / D)),
-    "barrier": (LogBarrier(), barrier_step, np.full(D, 1 / D)),
-    "p-norm": (PNorm(3.0), p_norm_step, np.zeros(D)),
-}
-
-
-@pytest.mark.parametrize("name", MAPS)
-def test_hypotheses_equal_those_of_a_numpy_loop_in_the_primal_form(x64, name):
-    """The loop has a step and a Bregman projection in each round; the learner sums gradients."""
-    mirror_map, step, w = MAPS[name]
-    X, y = data(2)
-    states = played(MirrorLearner(FullGradient(), STEP, mirror_map), rows(X, y))[1]
-    expected = []
-    for x, target in zip(X, y, strict=True):
-        w = step(w, 2 * (w @ x - target) * x)
-        expected.append(w)
-    points = np.asarray(jax.vmap(mirror_map.point)(states.theta))
-    np.testing.assert_allclose(points, expected, rtol=1e-9, atol=1e-12)
-    assert np.ptp(points, axis=0).min() > 0.05
-
-
-def test_exponentiated_gradient_and_gradient_descent_are_cases(x64):
-    X, y = data(3)
-    for signed in (False, True):
-        mirror = MirrorLearner(FullGradient(), STEP, Entropy(1.5, signed))
-        own = played(ExponentiatedGradient(FullGradient(), STEP, 1.5, signed), rows(X, y))[0]
-        np.testing.assert_array_equal(played(mirror, rows(X, y))[0], own)
-    descent = played(GradientLearner(FullGradient(), STEP), rows(X, y))[0]
-    mirror = MirrorLearner(FullGradient(), STEP, PNorm(2.0))
-    np.testing.assert_allclose(played(mirror, rows(X, y))[0], descent, rtol=1e-12)
 
 
 def test_barrier_of_two_weights_has_its_closed_form(both_precisions):
@@ -128,6 +68,17 @@ def test_regret_is_below_the_bound_with_the_gradients_of_the_run(x64):
     assert max(without) > 5
 
 
-def test_divergences_of_the_barrier_at_the_border_and_at_the_centre():
+def test_divergences_and_dual_norms_equal_their_definitions():
+    """R(u) less the smallest R, by NumPy, and sizes of gradients; for weights of any sign the largest divergence."""
+    u, g = np.array([0.5, 0.3, 0.2]), np.array([[0.4, -2.0, 1.0], [1.0, 0.5, 0.0]])
+    entropy, barrier = np.sum(u * np.log(u)), -np.log(u).sum()
+    for mirror_map, weights, divergence, norms in (
+        (Entropy(1.5), 1.5 * u, entropy + np.log(3), [3.0, 1.5]),
+        (Entropy(2.0, signed=True), u, np.log(6), [4.0, 2.0]),
+        (LogBarrier(), u, barrier - 3 * np.log(3), [2.0, 1.0]),
+        (PNorm(4.0), u, 1.5 * np.sum(u ** (4 / 3)) ** 1.5, np.sum(np.abs(g) ** 4, axis=1) ** 0.25),
+    ):
+        np.testing.assert_allclose(mirror_map.divergence(weights), divergence, rtol=1e-12)
+        np.testing.assert_allclose(mirror_map.dual_norm(g), norms, rtol=1e-12)
     assert LogBarrier().divergence(np.array([1.0, 0.0])) == np.inf
-    assert LogBarrier().divergence(np.full(3, 1 / 3)) == pytest.approx(0, abs=1e-12)
+    assert Entropy().divergence(np.array([1.0, 0.0, 0.0])) == np.log(3)

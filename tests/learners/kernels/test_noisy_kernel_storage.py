@@ -1,6 +1,7 @@
-"""The sizes of a noisy kernel learner's state: what fits gives the same numbers, and what does not is marked."""
+"""Expansions against dense tensors, and the sizes of a noisy kernel learner's state: what does not fit is marked."""
 
 import functools
+import math
 
 import jax
 import jax.numpy as jnp
@@ -15,9 +16,11 @@ from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeat
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.kernels import ExponentialKernel, Gaussian
 from jaxonline.learners import NoisyKernel, Storage
-from jaxonline.learners.kernels.expansion import _chunk_distribution, _update_probability
+from jaxonline.learners.kernels import expansion
+from jaxonline.learners.kernels.expansion import Feature, ReservedChunks, _chunk_distribution, _update_probability
 from jaxonline.learners.kernels.noisy import Requests
 from jaxonline.losses import Exponential, SmoothedAbsolute, Squared
+from jaxonline.parameters.struct import replace
 
 pytestmark = pytest.mark.fast_compile
 T, D = 60, 2
@@ -42,18 +45,6 @@ def played(kernel, **sizes):
     """In float64."""
     game = jo.Game(jo.environments.DataStream(X, np.where(X[:, 0] > 0, 1.0, -1.0)), CHANNEL)
     return jo.play(game, learner_of(kernel, **sizes), KEY, T)[1]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("levels", [0, 2, 3])
-def test_tensors_and_chunks_give_the_same_hypothesis(x64, levels):
-    """To 1e-12: predictions, lengths and norms with levels in tensors up to 0, 1, 2, 3 and in chunks beyond."""
-    first, other = (played("exponential", tensor_levels=each) for each in (1, levels))
-    assert float(np.ptp(first.y_hat)) > 0.1
-    np.testing.assert_array_equal(other.queries, first.queries)
-    np.testing.assert_allclose(other.y_hat, first.y_hat, rtol=1e-12, atol=1e-14)
-    np.testing.assert_allclose(other.info.length, first.info.length, rtol=1e-12, atol=1e-14)
-    np.testing.assert_allclose(other.info.squared_norm, first.info.squared_norm, rtol=1e-12)
 
 
 @pytest.mark.long
@@ -100,31 +91,17 @@ def test_each_size_is_marked_when_it_is_exceeded(size, x64):
         np.testing.assert_allclose(history.y_hat[:happens], unlimited.y_hat[:happens], rtol=1e-12, atol=1e-14)
 
 
-@pytest.mark.parametrize(
-    ("which", "message"),
-    [
-        ("level", "feature_map.*511.* p at least 1.0[34]"),
-        ("pairs", "pair_law.*511.* p at least"),
-        ("fresh", "length.*511.* p at least"),
-        ("table", "feature_map.*511.*got 0.5"),
-    ],
-)
-def test_an_unreachable_risk_raises_with_a_remedy(which, message):
+def test_an_unreachable_risk_raises_with_a_remedy():
     """With the p of the message the risk is kept."""
-    laws = {name: Geometric(1.01 if which == name else 2.0) for name in ("level", "pairs", "fresh")}
-    laws["level"] = FiniteDistribution([0.5, *[0.0] * 600, 0.5]) if which == "table" else laws["level"]
 
-    def plan(laws, n_rounds=100):
-        length = GradientLength.for_loss(Squared(), laws["fresh"], second_moment=1.0)
-        feature_map = GaussianFeatureMap(Gaussian(2.0), laws["level"], laws["pairs"])
-        storage = Storage.for_horizon(feature_map, length, D, n_rounds)
-        return storage.overflow_probability(feature_map, length, n_rounds)
+    def plan(p, n_rounds=100):
+        feature_map = GaussianFeatureMap(Gaussian(2.0), Geometric(2.0), Geometric(p))
+        storage = Storage.for_horizon(feature_map, LENGTH, D, n_rounds)
+        return storage.overflow_probability(feature_map, LENGTH, n_rounds)
 
-    with pytest.raises(ValueError, match=message) as caught:
-        plan(laws)
-    if which != "table":
-        p = float(str(caught.value).split("p at least ")[1].split(" ")[0])
-        assert plan(laws | {which: Geometric(p + 0.0005)}) < 2e-6
+    with pytest.raises(ValueError, match=r"pair_law.*511.* p at least") as caught:
+        plan(1.01)
+    assert plan(float(str(caught.value).split("p at least ")[1].split(" ")[0]) + 0.0005) < 2e-6
 
 
 def test_the_error_states_a_sufficient_horizon():
@@ -165,31 +142,104 @@ def test_overflow_probability_includes_levels_beyond_the_table():
     assert large.overflow_probability(feature_map, LENGTH, 30) < 1e-6
 
 
-LISTED, MOST_FRESH, DEEPEST, MOST_PAIRS = 2, 3, 4, 3
-RUNS = 64
+LISTED, MOST_FRESH, DEEPEST, MOST_PAIRS, RUNS = 2, 3, 4, 3, 64
 
 
-@pytest.mark.parametrize("n", some([0, 1, MOST_FRESH, MOST_FRESH + 2], 1))
-def test_requests_count_the_copies_of_all_estimates(n):
+def test_requests_count_the_copies_of_all_estimates():
     """Estimates beyond the room are not counted, and the round is marked as too large."""
     feature_map = GaussianFeatureMap(Gaussian(2.0), Geometric(2.0))
     room = Storage(tensor_levels=1, deepest=DEEPEST, most_pairs=MOST_PAIRS, most_fresh=MOST_FRESH, n_chunks=8)
-    keys = jax.random.split(jax.random.key(n), RUNS)
-    numbers = jnp.full(RUNS, n, jnp.int32)
-    found = jax.jit(jax.vmap(lambda key, n: Requests.sample(key, n, feature_map, room, LISTED)))(keys, numbers)
+    keys = jax.random.split(jax.random.key(1), RUNS)
+    sample = jax.jit(jax.vmap(lambda key, n: Requests.sample(key, n, feature_map, room, LISTED)))
+    counts_of = jax.vmap(lambda key, j: feature_map.sample_counts(jax.random.fold_in(key, j)), (None, 0))
+    drawn_counts = jax.jit(jax.vmap(counts_of, (0, None)))(keys, jnp.arange(1 + MOST_FRESH, dtype=jnp.int32))
+    for n in (0, 1, MOST_FRESH, MOST_FRESH + 2):
+        found = sample(keys, jnp.full(RUNS, n, jnp.int32))
+        pairs, levels = (np.asarray(counts)[:, : n + 1] for counts in drawn_counts)
+        large = ((levels > DEEPEST) | (pairs > MOST_PAIRS)).any(axis=1) | (n > MOST_FRESH)
+        listed = [np.pad(counts[:, :LISTED], ((0, 0), (0, max(LISTED - n - 1, 0)))) for counts in (pairs, levels)]
+        np.testing.assert_array_equal(found.pairs, listed[0])
+        np.testing.assert_array_equal(found.levels, listed[1])
+        np.testing.assert_array_equal(found.copies, 2 * listed[0] + listed[1])
+        np.testing.assert_array_equal(found.total, (2 * pairs + levels).sum(axis=1))
+        np.testing.assert_array_equal(found.too_large, large)
+        assert large.any()
+        assert n > MOST_FRESH or not large.all()
 
-    all_large = []
-    for run, key in enumerate(keys):
-        made = min(n, MOST_FRESH) + 1
-        counts = np.array([feature_map.sample_counts(jax.random.fold_in(key, j)) for j in range(made)])
-        pairs, levels = counts.T
-        large = bool((levels > DEEPEST).any() or (pairs > MOST_PAIRS).any() or n > MOST_FRESH)
-        shown = np.zeros((LISTED, 2), int)
-        shown[: min(made, LISTED)] = counts[:LISTED]
-        assert found.pairs[run].tolist() == shown[:, 0].tolist()
-        assert found.levels[run].tolist() == shown[:, 1].tolist()
-        assert found.copies[run].tolist() == (2 * shown[:, 0] + shown[:, 1]).tolist()
-        assert (found.total[run], found.too_large[run]) == (2 * pairs.sum() + levels.sum(), large)
-        all_large.append(large)
-    assert any(all_large)
-    assert n > MOST_FRESH or not all(all_large)
+
+HIGHEST = 7
+LEVELS = [0, 1, 2, 3, 4, 5, 6, 7, 5, 0, 3, 7, 4, 2]
+
+
+def beta(n):
+    return math.exp(-0.3 * n - 0.2)
+
+
+def add(w, alpha, psi, product):
+    """w + alpha Psi~, as the learner computes it: a deep Psi~ is stored first."""
+    reserved = ReservedChunks.for_level(w, psi.level)
+    w = replace(w, rows=w.rows + reserved.rows(w, psi))
+    return expansion.add(w, alpha, psi, product, expansion.squared_norm(psi), reserved)
+
+
+def dense(weight, vectors):
+    return weight * functools.reduce(np.multiply.outer, vectors, np.float64(1.0))
+
+
+@pytest.mark.parametrize(("d", "tensor_levels"), some([(2, 0), (2, 1), (2, 3), (2, 7), (20, 1)], (2, 0), (20, 1)))
+def test_an_expansion_equals_the_sum_of_dense_tensors(x64, d, tensor_levels):
+    """Products, sums, norms and a projection, for estimates of all levels. Sums over 20 dimensions are loops."""
+    rng = np.random.default_rng(0)
+    levels = np.array(LEVELS if d == 2 else LEVELS[:5], np.int32)
+    scales, alphas = rng.normal(size=(2, len(levels)))
+    factors = rng.normal(size=(len(levels), HIGHEST, d)) / np.sqrt(d)
+    factors[np.arange(HIGHEST) >= levels[:, None]] = 0.0
+    shrinks = np.where(np.arange(len(levels)) == 4, 0.7, 1.0)
+    log_betas = np.log([beta(n) for n in levels])
+
+    def add_feature(w, seen):
+        alpha, shrink, *numbers = seen
+        psi = Feature(*numbers)
+        shallow = expansion.shallow_product(w.tensors, psi)
+        product = jnp.where(psi.level > tensor_levels, expansion.deep_product(w, psi), shallow)
+        w = expansion.shrink(add(w, alpha, psi, product), shrink)
+        return w, (product, expansion.squared_norm(psi), w.squared_norm)
+
+    w = expansion.empty(d, tensor_levels, 60, HIGHEST, jnp.float64)
+    seen = tuple(map(jnp.asarray, (alphas, shrinks, levels, log_betas, scales, factors)))
+    w, records = jax.jit(lambda w: jax.lax.scan(add_feature, w, seen))(w)
+
+    parts, wanted = [np.zeros((d,) * n) for n in range(levels.max() + 1)], []
+    for i, n in enumerate(levels):
+        whole = dense(scales[i] * math.sqrt(beta(n)), factors[i, :n])
+        product = (parts[n] * whole).sum()
+        parts[n] = parts[n] + alphas[i] * whole
+        parts = [shrinks[i] * part for part in parts]
+        wanted.append((product, (whole**2).sum(), sum((part**2).sum() for part in parts)))
+    np.testing.assert_allclose(np.transpose(records), wanted, rtol=1e-12, atol=1e-15)
+
+    x = rng.normal(size=d)
+    value = sum((part * dense(math.sqrt(beta(n)), [x] * n)).sum() for n, part in enumerate(parts))
+    np.testing.assert_allclose(jax.jit(expansion.evaluate)(w, jnp.asarray(x)), value, rtol=1e-12)
+    assert int(w.used) == sum(math.ceil(n / (tensor_levels + 1)) for n in levels if n > tensor_levels)
+    assert not bool(w.overflow)
+
+
+def test_a_feature_without_room_is_missing_and_marks_an_overflow(x64):
+    """Two chunks of two copies have room for a feature of three copies. Features that need no chunk are still added."""
+    w = expansion.empty(2, 1, 2, 3, jnp.float64)
+
+    @jax.jit
+    def add_feature(w, level):
+        used = jnp.where(jnp.arange(3, dtype=jnp.int32)[:, None] < level, jnp.ones((3, 2)), jnp.zeros((3, 2)))
+        return add(w, jnp.ones(()), Feature(level, jnp.zeros(()), jnp.ones(()), used), jnp.zeros(()))
+
+    first = add_feature(w, jnp.int32(3))
+    assert (int(first.used), bool(first.overflow)) == (2, False)
+    second = add_feature(first, jnp.int32(2))
+    assert (int(second.used), bool(second.overflow)) == (2, True)
+    x = jnp.array([0.3, 0.4])
+    assert float(expansion.evaluate(second, x)) == float(expansion.evaluate(first, x)) == pytest.approx(0.7**3)
+    third = add_feature(second, jnp.int32(1))
+    assert bool(third.overflow), "a mark stays"
+    assert float(expansion.evaluate(third, x)) == pytest.approx(0.7**3 + 0.7)

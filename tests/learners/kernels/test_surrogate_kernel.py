@@ -6,35 +6,22 @@ import numpy as np
 import pytest
 from kernel_loops import (
     Seen,
-    cauchy_part,
-    cauchy_surrogate,
     gaussian,
     gaussian_surrogate,
     kernel_loop,
-    laplace_surrogate,
-    rounds_of,
     squared,
-    stored,
 )
 from tiers import some
 
 import jaxonline as jo
-from benchmarks.papers.estimators.kernels_under_noise import LaplaceSurrogate
 from jaxonline import verify
-from jaxonline.estimators import Surrogate, radial_surrogate
+from jaxonline.estimators import Surrogate
 from jaxonline.kernels import Gaussian
-from jaxonline.kernels.shift_invariant import Cauchy
 from jaxonline.learners import SurrogateKernel
 
 pytestmark = pytest.mark.fast_compile
 ROUNDS, WIDTH = 60, 1.7
 MATRIX = np.array([[0.50, 0.20, 0.10], [0.20, 0.40, -0.15], [0.10, -0.15, 0.30]])
-COVARIANCES = {
-    "number": (0.3, 0.3 * np.eye(3)),
-    "variances": (np.array([0.1, 0.5, 0.3]), np.diag([0.1, 0.5, 0.3])),
-    "matrix": (MATRIX, MATRIX),
-}
-CUT = 0.6
 
 
 def data(n_rounds=ROUNDS, d=3, seed=0):
@@ -47,61 +34,18 @@ def noisy(covariance, law=jo.noise.gaussian):
     return jo.NoisyCopies(law(covariance), label_noise=jo.noise.uniform(0.04))
 
 
-def surrogate_and_kernels(name, covariance):
-    given, matrix = COVARIANCES[covariance]
-    if name == "Gaussian":
-        return Surrogate(Gaussian(WIDTH), given, 3), gaussian_surrogate(WIDTH, matrix), gaussian(WIDTH)
-    if name == "Laplace":
-        return LaplaceSurrogate(Gaussian(WIDTH), given, 3), laplace_surrogate(WIDTH, matrix), gaussian(WIDTH)
-    kernels = cauchy_surrogate(3.0, CUT, matrix), cauchy_part(3.0, CUT)
-    return radial_surrogate(Cauchy(3.0), given, CUT, 3, n_nodes=24), *kernels
-
-
-def pseudocode(rounds, learning_kernel, predicting_kernel, radius):
-    def learns_from(seen):
-        return seen.copies[0], seen.copies[1], seen.label
-
-    return kernel_loop(
-        rounds, learns_from, squared, lambda t: 0.4 / np.sqrt(t), radius, learning_kernel, predicting_kernel
-    )
-
-
-CASES = (
-    ("Gaussian", "number", None), ("Gaussian", "variances", 0.9), ("Gaussian", "matrix", 0.9),
-    ("Cauchy", "number", None), ("Cauchy", "matrix", 0.8), ("Laplace", "matrix", 0.8),
-)  # fmt: skip
-
-
-@pytest.mark.parametrize(("name", "covariance", "radius"), some(CASES, ("Gaussian", "number", None)))
-def test_surrogate_kernel_equals_the_pseudocode(name, covariance, radius, x64):
-    """Predictions, coefficients and |w|^2, on the same copies and labels."""
-    surrogate, *kernels = surrogate_and_kernels(name, covariance)
-    X, y = data()
-    law = jo.noise.laplace if name == "Laplace" else jo.noise.gaussian
-    feedback, key = noisy(COVARIANCES[covariance][0], law), jax.random.fold_in(jax.random.key(3), 5)
-    expected = pseudocode(rounds_of(feedback, key, X, y, 2), *kernels, radius)
-    assert expected.projections == 0 if radius is None else 5 < expected.projections < ROUNDS
-
-    learner = SurrogateKernel(surrogate, step_size=jo.InverseSqrt(0.4), n_rounds=ROUNDS, radius=radius)
-    state, history = jo.play(jo.Game(jo.environments.DataStream(X, y), feedback), learner, key, ROUNDS)
-    np.testing.assert_allclose(history.y_hat, expected.y_hat, rtol=1e-9, atol=1e-9 * np.abs(expected.y_hat).max())
-    alpha, points = stored(state, ROUNDS)
-    np.testing.assert_allclose(alpha, expected.alpha, rtol=1e-9, atol=1e-9 * np.abs(expected.alpha).max())
-    np.testing.assert_allclose(state.squared_norm, expected.squared_norms[-1], rtol=1e-9)
-    distances = [np.linalg.norm(each[:, None] - each[None], axis=-1) for each in (points, expected.points)]
-    np.testing.assert_allclose(*distances, atol=1e-12)  # stored in the coordinates of the eigenvectors
-    assert history.queries.tolist() == [2] * ROUNDS
-    assert not history.info.overflow.any()
-    assert np.ptp(expected.y_hat) > 0.1, "a learner that does not move would be no test"
-
-
 def test_measured_copies_of_known_noise_give_the_pseudocode(x64):
     rng = np.random.default_rng(5)
     X, y = data()
     copies = X[:, None] + rng.multivariate_normal(np.zeros(3), MATRIX, size=(ROUNDS, 2))
     labels = y[:, None] + 0.2 * rng.normal(size=(ROUNDS, 1))
-    surrogate, *kernels = surrogate_and_kernels("Gaussian", "matrix")
-    expected = pseudocode([Seen(*each) for each in zip(X, y, copies, labels[:, 0], strict=True)], *kernels, 0.9)
+    expected = kernel_loop(
+        [Seen(*each) for each in zip(X, y, copies, labels[:, 0], strict=True)],
+        lambda seen: (*seen.copies, seen.label), squared, lambda t: 0.4 / np.sqrt(t), 0.9,
+        gaussian_surrogate(WIDTH, MATRIX), gaussian(WIDTH),
+    )  # fmt: skip
+    assert 5 < expected.projections < ROUNDS
+    surrogate = Surrogate(Gaussian(WIDTH), MATRIX, 3)
     learner = SurrogateKernel(surrogate, step_size=jo.InverseSqrt(0.4), n_rounds=ROUNDS, radius=0.9)
     feedback = jo.Replicates(copies, labels, noise=jo.noise.gaussian(MATRIX))
     history = jo.play(jo.Game(jo.environments.DataStream(X, y), feedback), learner, 0, ROUNDS)[1]
@@ -194,18 +138,6 @@ def test_the_regret_is_below_the_bound_with_high_probability_although_noise_is_u
     assert result.cumulative_loss[0, :, -1].max() < bound
 
 
-@pytest.mark.long
-def test_a_full_storage_stops_learning():
-    X, y = data(30)
-    game = jo.Game(jo.environments.DataStream(X.astype(np.float32), y), noisy(0.1))
-    learner = SurrogateKernel(Surrogate(Gaussian(WIDTH), 0.1, 3), step_size=0.2, n_rounds=20, radius=1.0)
-    until, _ = jo.play(game, learner, jax.random.key(0), 20)
-    beyond, history = jo.play(game, learner, jax.random.key(0), 30)
-    assert history.info.overflow.tolist() == [False] * 20 + [True] * 10
-    jax.tree.map(np.testing.assert_array_equal, until, beyond)
-    assert [learner.overflow_probability(n_rounds) for n_rounds in (20, 21)] == [0.0, 1.0]
-
-
 GAUSSIAN = jo.noise.gaussian
 OTHER_NOISE = {
     "Laplace": jo.NoisyCopies(jo.noise.laplace(0.3)),
@@ -216,6 +148,8 @@ OTHER_NOISE = {
     "a correlation": jo.NoisyCopies(GAUSSIAN(0.3 * np.eye(3) + 0.01)),
     "another dimension": jo.NoisyCopies(GAUSSIAN([0.3, 0.3])),
     "an adversary": jo.AdversarialCopies(jo.environments.adversaries.ChasingNoise(0.5)),
+    "measured": jo.Replicates(np.zeros((10, 2, 3))),
+    "measured, covariance": jo.Replicates(np.zeros((10, 2, 3)), covariance=0.3),
     "measured, Laplace": jo.Replicates(np.zeros((10, 2, 3)), noise=jo.noise.laplace(0.3)),
     "measured, another variance": jo.Replicates(np.zeros((10, 2, 3)), noise=GAUSSIAN(0.2)),
 }
@@ -239,14 +173,6 @@ def test_equal_covariances_in_other_forms_are_accepted(same):
     TOLD.check_feedback(jo.FullInformation())  # it does not say what its noise is
     with pytest.warns(RuntimeWarning, match=r"^noise\b"):
         TOLD.check_feedback(jo.NoisyCopies(jo.noise.CustomNoise(lambda key, t, x: 0 * x)))
-
-
-@pytest.mark.parametrize("covariance", [None, 0.3])
-def test_measured_copies_without_a_distribution_raise_an_error_that_says_what_to_do(covariance):
-    copies = np.zeros((10, 2, 3))
-    with pytest.raises(ValueError, match=r"^noise: must be Gaussian .*use Replicates\(noise=jaxonline.noise.gaussian"):
-        TOLD.check_feedback(jo.Replicates(copies, covariance=covariance))
-    TOLD.check_feedback(jo.Replicates(copies, noise=GAUSSIAN(0.3)))
 
 
 def test_a_learner_of_features_is_rejected():

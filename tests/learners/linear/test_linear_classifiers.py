@@ -1,4 +1,4 @@
-"""Perceptrons, Winnow and passive-aggressive: NumPy loops, scikit-learn's own on real data, and their theorems."""
+"""Perceptrons, Winnow and passive-aggressive: scikit-learn's own on real data, and their theorems."""
 
 import functools
 import itertools
@@ -35,71 +35,6 @@ def data(gap=-0.3, seed=0):
     X = rng.normal(size=(T, D))
     y = np.where(X @ u > 0, 1.0, -1.0)
     return X + gap * y[:, None] * u, y
-
-
-def p_norm_loop(X, y, p):
-    """Return the scores, and the sum of the instances with mistakes times their labels."""
-    theta, scores = np.zeros(X.shape[1]), []
-    for x, label in zip(X, y, strict=True):
-        norm = np.sum(np.abs(theta) ** p) ** (1 / p) or 1.0
-        scores.append(np.sign(theta) * np.abs(theta) ** (p - 1) / norm ** (p - 2) @ x)
-        if not label * scores[-1] > 0:
-            theta = theta + label * x
-    return scores, theta
-
-
-def winnow_loop(X, y, promotion, threshold):
-    w, scores = np.ones(X.shape[1]), []
-    for x, label in zip(X, y, strict=True):
-        scores.append(w @ x - threshold)
-        if not label * scores[-1] > 0:
-            w = np.where(x == 1, w * promotion if label > 0 else w / promotion, w)
-    return scores, w
-
-
-def aggressive_loop(X, y, variant, C):
-    w, scores = np.zeros(X.shape[1]), []
-    for x, label in zip(X, y, strict=True):
-        scores.append(w @ x)
-        loss = max(0.0, 1 - label * scores[-1])
-        square = sum(float(entry) ** 2 for entry in x)
-        tau = {"PA": loss / square, "PA-I": min(C, loss / square), "PA-II": loss / (square + 0.5 / C)}[variant]
-        w = w + tau * label * x
-    return scores, w
-
-
-LOOPS = {
-    "p-norm": (PNormPerceptron(3.5), lambda X, y: p_norm_loop(X, y, 3.5)),
-    "p-norm, p = 2": (PNormPerceptron(2.0), lambda X, y: p_norm_loop(X, y, 2.0)),
-    "PA": (PassiveAggressive("PA", 0.3), lambda X, y: aggressive_loop(X, y, "PA", 0.3)),
-    "PA-I": (PassiveAggressive("PA-I", 0.3), lambda X, y: aggressive_loop(X, y, "PA-I", 0.3)),
-    "PA-II": (PassiveAggressive("PA-II", 0.3), lambda X, y: aggressive_loop(X, y, "PA-II", 0.3)),
-}
-
-
-@pytest.mark.parametrize("name", some(LOOPS, "p-norm", "PA-I"))
-def test_classifier_equals_its_numpy_loop(x64, name):
-    (learner, loop), (X, y) = LOOPS[name], data()
-    scores, w = loop(X, y)
-    state, history = jo.play(game_of(X, y), learner, KEY, T)
-    np.testing.assert_allclose(history.y_hat, scores, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(state, w, rtol=1e-9, atol=1e-12)
-    mistakes = [not score * label > 0 for score, label in zip(scores, y, strict=True)]
-    assert history.info.mistake.tolist() == mistakes
-    assert mistakes[0], "a score of 0 is a mistake"
-    assert 1 < sum(mistakes) < T
-
-
-def test_winnow_equals_its_numpy_loop(x64):
-    rng = np.random.default_rng(0)
-    X = (rng.uniform(size=(T, 6)) < 0.4).astype(float)
-    y = np.where(X[:, 0] + X[:, 3] > 0, 1.0, -1.0)
-    scores, w = winnow_loop(X, y, 1.5, 4.0)
-    learner = Winnow(1.5, threshold=4.0)
-    state, history = jo.play(game_of(X, y), learner, KEY, T)
-    np.testing.assert_allclose(history.y_hat, scores, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(learner.w(state), w, rtol=1e-12)
-    assert 0 < int(history.loss.sum()) <= min(bounds.winnow(6, 2, 1.5, 4.0), T / 2)
 
 
 @functools.cache

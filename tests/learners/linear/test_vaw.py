@@ -17,18 +17,6 @@ from jaxonline.numerics.elementwise import sincos
 from jaxonline.numerics.triangular import cholesky_and_inverse
 
 
-@pytest.mark.parametrize("forward", [True, False])
-def test_vaw_in_a_game_equals_the_offline_forecast(x64, forward):
-    Z, y = sequence(60, 5)
-    game = jo.Game(jo.environments.DataStream(Z, y), jo.FullInformation())
-    state, history = jo.play(game, VAW(0.3, forward), jax.random.key(0), 60)
-    ridge, vaw, w = normal_equations(Z, y, 0.3)
-    np.testing.assert_allclose(history.y_hat, vaw if forward else ridge, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(state.w, w, rtol=0, atol=1e-12)
-    quadratic = np.einsum("ti,ij,tj->t", Z[-1:], np.linalg.inv(0.3 * np.eye(5) + Z[:-1].T @ Z[:-1]), Z[-1:])
-    assert history.info.leverage[-1] == pytest.approx(1 + quadratic[0], abs=1e-12)
-
-
 def test_vaw_on_a_dictionary_concatenates_its_features(x64):
     """Theorem 1's forecaster is VAW on the features of all kernels together."""
     X, y, dictionary = small_problem()
