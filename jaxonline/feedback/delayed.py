@@ -126,7 +126,7 @@ class DelayedOracle(Oracle):
     def _arrival(self, j: Int[Array, ""] | int) -> Arrival:
         """Return the j-th answer that arrives."""
         size = len(self._queue.due)
-        place = 0 if self._constant else jnp.sum(jnp.cumsum(self._due) <= j, dtype=jnp.int32)
+        place = 0 if self._constant else jnp.sum(jnp.cumsum(self._due, dtype=jnp.int32) <= j, dtype=jnp.int32)
         age = jnp.int32(size - 1) - place
         round_number = self._t - age
         row = jax.tree.map(lambda leaf: leaf[round_number % size], self._queue)

@@ -78,7 +78,8 @@ def first_argmin(values: Float[Array, "K"]) -> Int[Array, ""]:
     if len(values) <= _SHORT:
         return jnp.argmin(values).astype(jnp.int32)
     is_smallest = (values == jnp.min(values)) | jnp.isnan(values)
-    return jnp.min(jnp.where(is_smallest, jnp.arange(len(values), dtype=values.dtype), jnp.inf)).astype(jnp.int32)
+    dtype = values.dtype if jnp.issubdtype(values.dtype, jnp.floating) else jnp.float32
+    return jnp.min(jnp.where(is_smallest, jnp.arange(len(values), dtype=dtype), jnp.inf)).astype(jnp.int32)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -115,7 +115,7 @@ def n_phases(n_arms: int) -> int:
 
 def _ranks(values: Float[Array, "K"]) -> Int[Array, "K"]:
     """Return the rank of each value, 0 for the smallest; equal values keep their order."""
-    return jnp.argsort(jnp.argsort(values, stable=True))
+    return jnp.argsort(jnp.argsort(values, stable=True)).astype(jnp.int32)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -162,4 +162,4 @@ class SuccessiveElimination(BestArmLearner):
 
     def _radius(self, n: Float[Array, ""], n_arms: int) -> Float[Array, ""]:
         delta = jnp.asarray(self.delta, n.dtype)
-        return jnp.sqrt((2 * jnp.log(n) + jnp.log(np.float32(np.pi**2 * n_arms / 3) / delta)) / (2 * n))
+        return jnp.sqrt((2 * jnp.log(n) + jnp.log(jnp.asarray(np.pi**2 * n_arms / 3, n.dtype) / delta)) / (2 * n))

@@ -59,7 +59,7 @@ RECORDED = {  # half of the runs have recorded moves, the other half those of th
     "CUCB": (learners.CUCB(SmallestArms(2), 0.9), loops.cucb),
     "RUCB": (learners.RUCB(0.6), loops.rucb),
 }
-BEST_ARM = {  # their programs mix dtypes in float64
+BEST_ARM = {
     "successive elimination": (learners.SuccessiveElimination(0.1), loops.successive_elimination),
     "sequential halving": (learners.SequentialHalving(200), loops.sequential_halving),
 }
@@ -113,7 +113,7 @@ def random_rows(name, K):
 def decisions(name, K):
     """Return the rounds, and what the library did in them."""
     rows = random_rows(name, K)
-    with jax.numpy_dtype_promotion("standard" if name in BEST_ARM else "strict"):
+    with jax.numpy_dtype_promotion("strict"):
         made, own, p, info = jax.tree.map(np.asarray, play(ORACLES.get(name, BanditOracle), POLICIES[name][0], rows))
     rounds = loops.Rounds(made, *(np.asarray(row) for row in rows[1:3]), *rows[3:])
     if len(p):
