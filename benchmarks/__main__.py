@@ -30,7 +30,7 @@ MODULES = (
 )  # fmt: skip
 TESTS = (  # that use devices
     "threefry", "exact", "distributions", "vectorised", "ragged", "accelerators", "simulate", "contracts",
-    "gradient_learner", "noisy_kernel", "vaw", "golden",
+    "loops_of_learners", "noisy_kernel", "vaw", "golden",
 )  # fmt: skip
 MANY, WIDTHS = (10_000, 100_000, 1_000_000), (16_384, 65_536, 262_144)  # on an accelerator
 

@@ -259,8 +259,8 @@ def real_set(name: str, data: Sequence[str] = ()) -> tuple[np.ndarray, np.ndarra
         return np.asarray(X, float), np.asarray(y, float)
     if canonical_name(name):
         return load_set(name, data)[1:]
-    if any(file.stem == name for path in search_paths(data) for file in data_files(path)):
-        return load(name, data)[1:]
+    if any(file.stem == name for path in search_paths(data or None) for file in data_files(path)):
+        return load(name, data or None)[1:]
     if data:
         raise ArgumentError("data", f"must hold {name} (got {', '.join(map(str, data))}); without data it is fetched")
     with warnings.catch_warnings():  # scikit-learn also warns where there is no cache

@@ -89,10 +89,10 @@ def select_by_name(field: str, names: Sequence[str], known: Mapping[str, Any]) -
 
 def load_set(name: str, data: Sequence[str], **options: Any) -> datasets.DataSet:
     """Load a data set for a study with the fields `sets` and `data`; the set is fetched only if `data` is empty."""
-    local = datasets.is_local(name, data)
+    local = datasets.is_local(name, data or None)
     if data and not local:
         raise ArgumentError("data", f"must hold {name} (got {', '.join(map(str, data))}); without data it is fetched")
     try:
-        return datasets.load(name, data, **options)
+        return datasets.load(name, data or None, **options)
     except ValueError as error:
         raise ArgumentError("sets", f"must name a data set ({error})") from error

@@ -9,6 +9,8 @@ import subprocess
 import sys
 import time
 import warnings
+from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -201,3 +203,42 @@ def test_killed_command_resumes(tmp_path):
         assert process.returncode == 0
     whole, parts = ((tmp_path / name / "numbers.json").read_bytes() for name in ("whole", "parts"))
     assert whole == parts
+
+
+def cpu_seconds(process):
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_no_signal_is_lost(tmp_path):
+    """60 signals at random CPU times: while modules are imported, programs are compiled, and games are played.
+
+    Without the handler that looks again, Python drops an exception that it raises in JAX's garbage-collection callback.
+    """
+    file = write(tmp_path / "arms.toml", ARMS | {"runs": 100_000, "rounds": 20_000, "record_at": 8, "block_size": 20})
+
+    def run(out, *options):
+        command = ["-m", "jaxonline", "run", str(file), "--out", str(tmp_path / out), *options]
+        return begin(command, stderr=subprocess.PIPE, text=True)
+
+    moments, ends = random.Random(0), Counter()
+    for _ in range(60):
+        process, kind, moment = run("parts"), moments.choice([signal.SIGINT, signal.SIGTERM]), moments.uniform(0.5, 6.0)
+        while cpu_seconds(process) < moment:
+            assert process.poll() is None
+            time.sleep(0.01)
+        process.send_signal(kind)
+        try:
+            _, message = process.communicate(timeout=60)
+            ends[process.returncode, "Traceback" in message, "ignored" in message] += 1
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            ends["lost"] += 1
+    print(f"60 signals; exit code, traceback, ignored exception: {dict(ends)}")
+    assert ends == {(130, False, False): 60}
+    process = run("whole", "--runs", "20")
+    assert (process.communicate(timeout=300), process.returncode)[1] == 0
+    with warnings.catch_warnings(action="ignore"):
+        parts, whole = (jo.load_result(tmp_path / out / "checkpoint") for out in ("parts", "whole"))
+    np.testing.assert_array_equal(parts.cumulative_loss[:, :20], whole.cumulative_loss)

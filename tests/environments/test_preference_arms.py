@@ -77,6 +77,7 @@ def test_condorcet_winner_is_found_and_its_absence_is_an_error():
             jo.CondorcetWinner(without_winner)
 
 
+@pytest.mark.filterwarnings("ignore:all runs of")
 def test_game_must_have_the_loss_of_the_winner():
     @jo.struct
     class Fixed(jo.Learner):

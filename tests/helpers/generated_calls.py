@@ -196,7 +196,7 @@ def recorded_calls(callables: dict[str, Callable[..., Any]]) -> Iterator[Call]:
 
 
 def _code(function: Callable[..., Any]) -> Any:
-    inner = function.__init__ if isinstance(function, type) else inspect.unwrap(function)  # type: ignore[misc]
+    inner = inspect.unwrap(function.__init__ if isinstance(function, type) else function)  # type: ignore[misc]
     return getattr(getattr(inner, "__func__", inner), "__code__", None)
 
 

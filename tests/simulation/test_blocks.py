@@ -67,15 +67,17 @@ def test_default_width_does_not_depend_on_the_number_of_cores(monkeypatch):
     same_bits(*results)
 
 
-def test_a_store_with_other_blocks_names_the_block_size_to_continue_with(tmp_path, calls):
+def test_a_study_continues_with_its_own_block_size(tmp_path, calls):
     checkpoint = jo.Checkpoint(tmp_path, version="1")
     options = {"n_runs": 520, "checkpoint": checkpoint, **OPTIONS}
     earlier = jo.simulate(arms(2), jo.learners.UCB1(), block_size=512, **options)
-    with pytest.raises(ValueError, match=r"block_size \(was 512, is 128\): give block_size=512 to continue"):
-        jo.simulate(arms(2), jo.learners.UCB1(), **options)
+    with pytest.raises(ValueError, match=r"block_size \(was 512, is 128\)"):
+        jo.simulate(arms(2), jo.learners.UCB1(), block_size=128, **options)
     calls.clear()
-    same_bits(jo.simulate(arms(2), jo.learners.UCB1(), block_size=512, **options), earlier)
+    same_bits(jo.simulate(arms(2), jo.learners.UCB1(), **options), earlier)
     assert calls == []
+    more = jo.simulate(arms(2), jo.learners.UCB1(), **options | {"n_runs": 600})
+    np.testing.assert_array_equal(more.cumulative_loss[:, :520], earlier.cumulative_loss)
 
 
 def test_recorded_rounds_per_call_change_no_bit(monkeypatch, calls, one_core):

@@ -118,7 +118,7 @@ class FewAttributes(Study):
     data: Names = Field((), description="An .npz file with X and y, or its folder, searched before JAXONLINE_DATA.")
 
     def run(self, context: Context) -> Report:
-        X, y = mnist(self.data)
+        X, y = mnist(self.data or None)
         with context.parts(self.n_splits + 1) as part:
             splits = [self.run_split(X, y, number, part(f"split {number}")) for number in range(self.n_splits)]
             curves = self.curves(X, y, part("prefixes"))
