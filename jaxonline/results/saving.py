@@ -145,7 +145,7 @@ def _read_study(folder: Path) -> dict[str, Any]:
         judged = np.broadcast_to(finished[COMPARATOR_LOSS], played.shape).all(axis=0)
         best_name = REWARD_OF_LOSS[COMPARATOR_LOSS] if meta.get("rewards") else COMPARATOR_LOSS
         differs = any("run" in job.axes for job in layout.jobs if COMPARATOR_LOSS in job.outputs)
-        left = int((~judged).sum()) + differs * (layout.runs - len(judged))
+        left = int((~judged).sum()) + differs * (layout.runs - judged.size)
         missing |= {best_name: left} if left else {}
     if missing:
         counts = ", ".join(f"{n:,} of {name!r}" for name, n in missing.items())
