@@ -114,9 +114,10 @@ def curve_with_high_probability(
 
     In an environment that reacts, the best predictor depends on the noise. Proof of the bound for such environments:
     let w_1 be the first hypothesis. <g - g~, w_t - u> is <g - g~, w_t - w_1> plus <g~ - g, u - w_1>. The proof of
-    `with_high_probability` bounds the first sum for D = radius, with probability 1 - delta/2. The second sum is at most
-    radius |sum of (g~ - g)|. These vectors are martingale differences with |g~ - g| <= 2b, so the norm of their sum is
-    at most 2b sqrt(2 T ln(4/delta)) with probability 1 - delta/2 (Pinelis 1994, Theorem 3.5).
+    `with_high_probability` with D = radius bounds the sum of the first terms; this bound holds with probability
+    1 - delta/2. The sum of the second terms is at most radius |sum of (g~ - g)|. These vectors are martingale
+    differences with |g~ - g| <= 2b, so the norm of their sum is at most 2b sqrt(2 T ln(4/delta)) with probability
+    1 - delta/2 (Pinelis 1994, Theorem 3.5).
     """
     t, b, delta = np.asarray(rounds, float), bound.estimate_bound, bound.delta
     step = bound.step_size if step_size is None else step_size

@@ -46,7 +46,7 @@ def read_cells(path: Path, content: bytes | None = None) -> pd.DataFrame:
 
     Args:
         path: the path, for its ending and for messages.
-        content: the content of a text file, to read instead.
+        content: the content of a text file; if it is given, no file is opened.
     """
     if path.suffix not in SUFFIXES:
         raise ValueError(f"{path}: must end in one of {', '.join(SUFFIXES)} (got {path.suffix!r})")

@@ -86,7 +86,7 @@ class OppositeInstances(_OneInstance):
 
     Args:
         x: the instance up to its sign [d].
-        size: the label of every round.
+        size: the absolute value of every label.
 
     Example:
         >>> import jax, jaxonline as jo

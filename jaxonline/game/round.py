@@ -278,7 +278,7 @@ def check_environment(environment: Any) -> None:
     """Check the class of an environment, and the shapes, dtypes and facts that it declares.
 
     Raises:
-        TypeError: the class does not inherit from `Environment`, or a declaration is invalid.
+        TypeError: the class does not inherit from `Environment`, or an attribute is invalid.
     """
     check_role("environment", environment, Environment)
     name = type(environment).__name__

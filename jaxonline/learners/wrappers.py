@@ -38,8 +38,8 @@ AnyLearner = Annotated[Any, Component("learner"), Convert(require_learner)]
 class UpdateOnArrival(LearnerWrapper):
     """Plays with a learner made for immediate feedback, and updates the learner once for each answer that arrives.
 
-    Each update gets the oracle of the round to which the answer belongs, with the move of that round, so importance
-    weights use the probabilities of that round. Delay adds a constant to the regret of UCB1 (`bounds.delayed_ucb1`) and
+    If the answer of round s arrives in round t, the update gets the oracle and the move of round s, so importance
+    weights use the probabilities of round s. Delay adds a constant to the regret of UCB1 (`bounds.delayed_ucb1`) and
     a term of order sqrt(d T ln K) to the regret of EXP3 (`bounds.delayed_exp3`).
 
     Args:

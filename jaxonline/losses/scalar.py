@@ -116,7 +116,7 @@ class Absolute(ScalarLoss):
 
 @struct
 class Huber(ScalarLoss):
-    """Huber loss of a residual: a^2 / 2 if |a| <= delta, delta (|a| - delta / 2) otherwise; l' clips a.
+    """Huber loss of a residual: a^2 / 2 if |a| <= delta, delta (|a| - delta / 2) otherwise.
 
     Source: Huber, "Robust estimation of a location parameter" (Annals of Mathematical Statistics, 1964).
 

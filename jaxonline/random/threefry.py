@@ -227,7 +227,7 @@ def _concatenated_generator(n_keys: int, n_each: int):
 
 
 def key_from_words(words: UInt[Array, "n"]) -> Key[Array, ""]:
-    """A key whose random words are the given 32-bit words."""
+    """Return the key from which the generator draws the given 32-bit words."""
     return jax.random.wrap_key_data(words, impl=_given_words_generator(words.shape[-1]))
 
 

@@ -137,8 +137,8 @@ class Result:
         Args:
             quantity: one of the names in `quantities`.
             level: confidence level of each interval.
-            interval: one of `jo.intervals`; by default, the attribute `interval` of the result. The limits `low` and
-                `high` of `jo.intervals.Betting` are limits of the quantity in one round.
+            interval: one of `jo.intervals`; by default, the attribute `interval` of the result. The numbers `low`
+                and `high` of `jo.intervals.Betting` are the smallest and the largest value in one round.
 
         Warns:
             SkewedRunsWarning: the runs are so skewed at the horizon that the interval may miss the mean.

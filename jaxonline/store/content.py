@@ -47,7 +47,7 @@ class ContentHasher:
     """Hashes items recursively by content; `details` has the hashes of code and globals on the way, by name.
 
     Args:
-        vouched: whether the user gave a version of the study; code, globals and versions of libraries are left out.
+        vouched: whether the user gave a version of the study; then the hash leaves out code, globals and libraries.
         strict: whether an item that cannot be inspected raises an ArgumentTypeError (if not `vouched`).
     """
 

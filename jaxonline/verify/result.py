@@ -42,7 +42,7 @@ class Verification:
         exceeded: number of samples that exceeded a cap.
         notes: reasons and remarks, one sentence each; undecided verdicts contain advice.
         assumption: assumption of the error rates, which the samples cannot verify; "" without an assumption.
-        detect: the bias to detect, which is the tolerance; NaN if the check has no such bias.
+        detect: the smallest bias to detect, which is the tolerance; NaN if the check has no tolerance.
         largest_bias: largest |bias| inside the intervals, in units of each coordinate, or absolute if the target is 0;
             NaN for bounds.
 

@@ -363,7 +363,7 @@ class Sampler:
         return f"{n:,} of {total:,} samples are NaN or infinite; the first one is sample {number}, with the key {key}"
 
     def blocks(self, n: int, first: int = 0) -> Iterator[tuple[np.ndarray, int]]:
-        """Yield `n` samples, block by block from block `first` on: `(values [samples, ...], caps exceeded)`.
+        """Yield `n` samples in blocks, from block `first` on: pairs (values [samples, ...], number above a cap).
 
         The next group of blocks is computed while the host processes the last one.
         """
