@@ -65,8 +65,8 @@ def default_width(specs: PyTree, n_runs: int, backend: str) -> int:
     one round of a block (`specs` has their shapes). A wider block saves little time on one core, and leaves more cores
     idle (`python -m benchmarks.widths`). On an accelerator it is 16,384, which was not measured.
 
-    Another width rounds the last bits of the numbers differently. So it depends neither on the learners (another learner
-    in the study must not change the numbers of the others), nor on the number of cores.
+    Another width rounds the last bits of the numbers differently. So it depends neither on the learners (another
+    learner in the study must not change the numbers of the others), nor on the number of cores.
     """
     if backend != "cpu":
         return min(n_runs, ACCELERATOR_WIDTH)
