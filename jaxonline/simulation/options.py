@@ -38,7 +38,8 @@ from jaxonline.parameters.errors import (
 )
 from jaxonline.parameters.optional_packages import check_not_forked
 from jaxonline.parameters.struct import cast_leaves
-from jaxonline.results.quantities import ROUNDS_PLAYED
+from jaxonline.results.quantities import REWARD_OF_LOSS, ROUNDS_PLAYED
+from jaxonline.results.statistics.estimates import NO_COMPARATOR
 from jaxonline.simulation import blocks
 from jaxonline.simulation.cluster import Workers
 from jaxonline.simulation.measures import RoundsPlayed, with_defaults
@@ -230,6 +231,7 @@ def check_options(
     check_progress(progress)
     statistic = _check_comparator(game, comparator)
     counted = cast_leaves(with_defaults(measures), game.dtype)
+    _check_quantity(stop, counted, game, comparator)
     mesh = _mesh_for(mesh, 1 if workers else len(_blocks_of(selected, width)))
     teams = teams_of(game, learners, mesh)
     if game.rewards and ROUNDS_PLAYED not in counted and any(can_stop(team.record) for team in teams):
@@ -258,6 +260,15 @@ def _check_rule(stop: Any, runs: Any) -> None:
         check.instance("stop", stop, (Precision, UntilDecided), "a Precision or an UntilDecided")
         if runs is not None:
             raise ArgumentError("runs", "must be None if stop decides how many runs there are (got both)")
+
+
+def _check_quantity(stop: Any, measures: Mapping[str, Any], game: Game, comparator: Any) -> None:
+    """Check that the study has the quantity of its stopping rule."""
+    if stop is not None:
+        if comparator is None and stop.quantity == "regret":
+            raise ArgumentError("comparator", NO_COMPARATOR)
+        other, names = REWARD_OF_LOSS if game.rewards else {}, ("regret", "comparator_loss", *measures)
+        check.choice("stop", stop.quantity, [other.get(name, name) for name in names])
 
 
 def _check_stopping(name: str, comparator: Any) -> None:

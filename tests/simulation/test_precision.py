@@ -1,5 +1,6 @@
 """When a study with `Precision` stops, which interval it uses, and what it says about rare events."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -114,3 +115,19 @@ def test_random_parts_of_a_game_are_found():
     assert not is_deterministic(as_team(arms, "a", jo.learners.EXP3(0.1)))
     assert not is_deterministic(as_team(jo.Game(shuffled, full), "a", gradient))
     assert not is_deterministic(as_team(ARMS, "a", jo.learners.UCB1()))
+
+
+def test_the_largest_number_of_runs_needs_no_memory():
+    """The indices of 10^9 runs would need 8 GB; the study ends after the first batches."""
+    tracemalloc.start()
+    found = jo.simulate(ARMS, jo.learners.UCB1(), n_runs=10**9, n_rounds=5, stop=jo.Precision(0.5, quantity=Q))
+    assert (len(found.runs) < 10_000, tracemalloc.get_traced_memory()[1] < 2**28) == (True, True)
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize("rule", [jo.Precision(0.5, quantity="pulls"), jo.UntilDecided(0.5, quantity="pulls")])
+def test_the_quantity_of_a_rule_is_checked_before_the_first_round(rule):
+    with pytest.raises(ValueError, match=r"stop: must be one of 'regret', .*'queries' \(got 'pulls'\)"):
+        jo.simulate(ARMS, jo.learners.UCB1(), n_runs=200, n_rounds=5, stop=rule)
+    with pytest.raises(ValueError, match="comparator: must be given for the regret"):
+        jo.simulate(ARMS, jo.learners.UCB1(), n_runs=200, n_rounds=5, stop=jo.replace(rule, quantity="regret"))

@@ -24,7 +24,7 @@ def study(learners=LEARNERS, n_runs: int = 4096, **options) -> jo.Result:
         ({"stop": RULE, "runs": [1]}, "runs: must be None if stop decides"),
         ({"stop": RULE, "learners": LEARNERS["random"]}, "learners: must be at least two"),
         ({"stop": RULE, "n_runs": 16}, "n_runs: must be at least 32"),
-        ({"stop": jo.UntilDecided(0.1, "wins")}, "quantity"),
+        ({"stop": jo.UntilDecided(0.1, "wins")}, "stop"),
     ],
 )
 def test_bad_arguments(options, message):

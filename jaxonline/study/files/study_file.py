@@ -28,6 +28,7 @@ from jaxonline.study.files.source import KeyPath, SourceFile, read_source
 from jaxonline.study.study import Context, Report, best_step, first_error, folder_name, ignore_skewness_warnings
 
 STOPPING_RULES = {"precision": Precision, "until": UntilDecided}
+MAX_TITLE, MAX_NAME = 500, 200  # letters
 MOST_RUNS = 100_000  # by default, if a stopping rule decides how many runs there are
 Size = Annotated[int, Field(ge=1, le=10**9)]
 Keys = dict[str, Any]
@@ -38,7 +39,7 @@ class StudyKeys(pydantic.BaseModel):
 
     model_config = pydantic.ConfigDict(extra="forbid", strict=True)
 
-    title: str = Field("", description="title of the study.")
+    title: str = Field("", max_length=MAX_TITLE, description="title of the study, at most 500 letters.")
     rounds: Size = Field(description="number of rounds of a run (the horizon).")
     runs: Size | None = Field(None, description="number of runs of each learner, unless precision or until is given.")
     precision: Keys | None = Field(None, description="instead of runs: keys of jo.Precision, and most_runs.")
@@ -103,7 +104,7 @@ class StudyFile(NamedTuple):
     def _key_of(self, argument: str) -> KeyPath:
         """Return the key of an argument of `simulate`; () if the error is not about the file."""
         name, _, item = argument.partition("[")
-        if name == "n_runs":
+        if name in ("n_runs", "stop"):
             name = next((rule for rule in STOPPING_RULES if getattr(self.keys, rule)), "runs")
         item = item.rstrip("]").strip("'\"")
         entry = next((entry for entry, names in self.families.items() if item in (entry, *names)), None)
@@ -176,6 +177,9 @@ class _Reader:
         learners, members, families = {}, {}, {}
         steps, etas = self.steps()
         for name, table in keys.learners.items():
+            if len(name) > MAX_NAME:
+                words = f"must have names of at most {MAX_NAME} letters (got {len(name):,})"
+                raise self.source.error(("learners",), words)
             built, entries = self.learner(name, table, steps.get(name), separate=bool(etas))
             if set(built) & set(members):
                 raise self.source.error(("learners", name), f"must have a name of its own (got {', '.join(built)})")

@@ -57,7 +57,8 @@ WRONG = [  # a key, its value, and what the message contains besides the key
     ("learners.greedy.epsilon", [], "got 0"), ("learners.greedy.epsilon", [0.1, 0.1], "twice"),
     ("learners.greedy.epsilon", [0.1, -1], "got -1"), ("learners.greedy.epsilon", [*range(600)], "600"),
     ("learners.greedy.epsilon", 10**400, ""), ("learners.EXP3.n_arms", -1, "got -1"), ("bounds.UCB", "ucb1", "'UCB1'"),
-    ("bounds.UCB1.gaps", [-0.5], "-0.5"),
+    ("title", "a " * 500_000, "at most 500"), ("learners", {"n" * 9999: "UCB1"}, "at most 200 letters (got 9,999)"),
+    ("learners.UCB1", f"{'m' * 5000}:UCB1", "too long"), ("bounds.UCB1.gaps", [-0.5], "-0.5"),
     ("bounds.UCB1.gaps", [0.0, 0.5], "3 arms"), ("tune", 0.5, "step_size"), ("measures", ["Swiches"], "'Switches'"),
     ("precision", {"half_width": 0.1}, "beside runs"), ("until", {"margin": 1.0}, "beside runs"),
 ]  # fmt: skip
