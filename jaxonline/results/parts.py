@@ -63,20 +63,41 @@ def select_runs(result: Any, learners: Sequence[int], runs: Any = slice(None), n
 
 def merge_runs(result: Any, other: Any) -> Any:
     """Merge the runs of two results; ValueError if learners, rounds or measures differ, or both have the same run."""
+    return _merge(result, other, ("learners", "rounds", "measures"), 1, dict(result.meta))
+
+
+def merge_learners(result: Any, other: Any) -> Any:
+    """Merge the learners of two results of one game; ValueError if the games differ, or both have the same learner."""
     check.instance("other", other, type(result), "a Result")
-    for name in ("learners", "rounds", "measures"):
+    for name in ("game", "comparator", "key", "dtype"):
+        if result.meta.get(name) != other.meta.get(name):
+            first, second = (check.quote(part.meta.get(name)) for part in (result, other))
+            raise ArgumentError("other", f"must have the same {name}, {first} (got {second})")
+    meta = dict(result.meta)
+    for name in ("learners", "overflow_probability"):
+        meta[name] = {**result.meta.get(name, {}), **other.meta.get(name, {})}
+    if methods := {**result.meta.get("methods", {}), **other.meta.get("methods", {})}:
+        parts = (part.meta.get("methods", {}).get("learners", {}) for part in (result, other))
+        meta["methods"] = methods | {"learners": {name: of for part in parts for name, of in part.items()}}
+    return _merge(result, other, ("runs", "rounds", "measures"), 0, meta)
+
+
+def _merge(result: Any, other: Any, same: Sequence[str], axis: int, meta: dict[str, Any]) -> Any:
+    check.instance("other", other, type(result), "a Result")
+    for name in same:
         first, second = (list(getattr(part, name)) for part in (result, other))
         if first != second:
-            raise ArgumentError("other", f"must have the same {name}, {first} (got {second})")
+            raise ArgumentError("other", f"must have the same {name}, {check.quote(first)} (got {check.quote(second)})")
 
     def concatenate(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        return np.concatenate([first, second], axis=1)
+        return np.concatenate([first, second], axis=axis)
 
     comparator_loss = None
     if result.comparator_loss is not None and other.comparator_loss is not None:
         comparator_loss = concatenate(result.comparator_loss, other.comparator_loss)
     return dataclasses.replace(
-        result, runs=np.concatenate([result.runs, other.runs]), meta=dict(result.meta), comparator_loss=comparator_loss,
+        result, learners=result.learners + (other.learners if axis == 0 else ()), meta=meta,
+        runs=np.concatenate([result.runs, other.runs]) if axis == 1 else result.runs, comparator_loss=comparator_loss,
         measures={name: concatenate(array, other.measures[name]) for name, array in result.measures.items()},
         first_nonfinite=concatenate(result.first_nonfinite, other.first_nonfinite),
         first_overflow=concatenate(result.first_overflow, other.first_overflow),

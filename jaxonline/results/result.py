@@ -298,6 +298,14 @@ class Result:
         """Merge the distinct runs of two parts of a study with the same learners, rounds and measures."""
         return parts.merge_runs(self, other)
 
+    def merge_learners(self, other: "Result") -> "Result":
+        """Merge the learners of two results of one game with the same key, runs, rounds and measures.
+
+        So a learner joins a finished study, and only its own runs are computed. Learners face the same noise in each
+        run, as if they had been simulated together.
+        """
+        return parts.merge_learners(self, other)
+
     def _at(self, argument: str, name: str) -> int:
         return self.learners.index(check.choice(argument, name, self.learners))
 

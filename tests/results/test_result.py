@@ -106,6 +106,23 @@ def test_parts_of_other_studies_are_not_joined():
         one.merge_runs(one.select("α"))
     with pytest.raises(ValueError, match="more than once"):
         one.merge_runs(one)
+    with pytest.raises(ValueError, match="learners: must be distinct"):
+        one.merge_learners(one)
+
+
+def test_a_learner_joins_a_finished_study():
+    """As if all had been simulated together; not a learner of another game or key."""
+    options = {"n_runs": 6, "n_rounds": 20, "comparator": jo.BestArm(), "record_at": 3}
+    policies = {"a": jo.learners.UCB1(), "b": jo.learners.EpsilonGreedy(0.3)}
+    games = [jo.bandit_game([0.2, high]) for high in (0.5, 0.6)]
+    both = jo.simulate(games[0], policies, **options)
+    one, other = (jo.simulate(games[0], {name: policies[name]}, **options) for name in "ab")
+    merged = one.merge_learners(other)
+    np.testing.assert_array_equal(merged.regret, both.regret)
+    assert merged.meta == both.meta | {"n_runs": 6}
+    for game, key, name in ((games[1], 0, "game"), (games[0], 1, "key")):
+        with pytest.raises(ValueError, match=f"other: must have the same {name}"):
+            one.merge_learners(jo.simulate(game, {"b": policies["b"]}, key=key, **options))
 
 
 def thesis(path):
