@@ -241,9 +241,12 @@ class _Interrupt:
     """
 
     _raised: Any = staticmethod(lambda: None)
+    _is_over = False
 
     def __call__(self, number: int, frame: Any) -> None:
         if hasattr(signal, "setitimer"):
+            if number == signal.SIGALRM and self._is_over:
+                return
             signal.signal(signal.SIGALRM, self)
             signal.setitimer(signal.ITIMER_REAL, 0.5)
             if number == signal.SIGALRM and self._raised() is not None:
@@ -255,9 +258,9 @@ class _Interrupt:
         finally:
             del error  # the frame would keep it
 
-    @staticmethod
-    def end() -> None:
+    def end(self) -> None:
         """Stop looking."""
+        self._is_over = True
         if hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, 0)
 

@@ -231,6 +231,8 @@ def test_no_signal_is_lost(tmp_path):
         try:
             _, message = process.communicate(timeout=60)
             ends[process.returncode, "Traceback" in message, "ignored" in message] += 1
+            if "Traceback" in message:
+                print(moment, kind, message)
         except subprocess.TimeoutExpired:
             process.kill()
             process.communicate()
