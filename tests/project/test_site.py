@@ -68,7 +68,8 @@ def test_links_of_the_site_have_targets(pages, tmp_path):
     assert len(pages) > 60
     assert list(dead(pages)) == []
     page = tmp_path / "page.html"
-    page.write_text('<a href="other.html">x</a> <a id="here" href="#here">x</a> <a href="#there">x</a> <img src="x.png">')
+    links = '<a href="other.html">x</a> <a id="here" href="#here">x</a> <a href="#there">x</a> <img src="x.png">'
+    page.write_text(links)
     found = ["page.html: other.html", "page.html: #there (no such place)", "page.html: x.png"]
     assert list(dead({page: Page(page.read_text())})) == found
 
