@@ -236,12 +236,13 @@ class _Interrupted(KeyboardInterrupt):
 class _Interrupt:
     """Handler of signals that ends a command.
 
-    Python drops an exception that is raised inside a callback of JAX, such as that of the garbage collection. The
-    handler looks every half second whether its exception still exists, and raises it again if it was dropped.
+    Python drops an exception that is raised inside a callback of JAX, such as that of the garbage collection, and one
+    inside an import of JAX may abort the process. So the handler looks every half second whether its exception still
+    exists, and raises it again if it was dropped; it waits for the end of an import. A second signal does not wait.
     """
 
     _raised: Any = staticmethod(lambda: None)
-    _is_over = False
+    _is_asked = _is_over = False
 
     def __call__(self, number: int, frame: Any) -> None:
         if hasattr(signal, "setitimer"):
@@ -249,7 +250,9 @@ class _Interrupt:
                 return
             signal.signal(signal.SIGALRM, self)
             signal.setitimer(signal.ITIMER_REAL, 0.5)
-            if number == signal.SIGALRM and self._raised() is not None:
+            waits = number == signal.SIGALRM or not self._is_asked
+            self._is_asked = True
+            if waits and (self._raised() is not None or _is_importing(frame)):
                 return
         error = _Interrupted()
         self._raised = weakref.ref(error)
@@ -263,6 +266,12 @@ class _Interrupt:
         self._is_over = True
         if hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _is_importing(frame: Any) -> bool:
+    while frame is not None and frame.f_code.co_filename != "<frozen importlib._bootstrap>":
+        frame = frame.f_back
+    return frame is not None
 
 
 _interrupt = _Interrupt()
