@@ -71,7 +71,7 @@ RANDOM = {"uniform": jo.delays.UniformDelay(6), "geometric": jo.delays.Geometric
 
 
 @pytest.mark.parametrize(
-    "delay", some([*RANDOM.values(), jo.delays.GeometricDelay(0.5, maximum=6)], RANDOM["uniform"]), ids=repr
+    "delay", some([*RANDOM.values(), jo.delays.GeometricDelay(0.5, maximum=6)], *RANDOM.values()), ids=repr
 )
 def test_random_delays_have_their_distribution(delay):
     """Chi-square test with 20,000 draws: false alarm 1e-6."""
