@@ -51,7 +51,7 @@ def play_environment(environment):
     return tuple(np.asarray(array, float) for array in (record.x, record.y, record.y_comparator))
 
 
-@pytest.mark.parametrize("name", some(ARMS, "hidden", "contextual"))
+@pytest.mark.parametrize("name", some(ARMS, "Gaussian", "hidden", "contextual"))
 def test_losses_have_the_expected_outcome_as_mean(name):
     """The mean of outcome - expected outcome over all rounds and runs is near 0 for three arms (false alarm 1e-6).
 

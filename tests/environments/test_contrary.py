@@ -103,6 +103,12 @@ def test_finite_class_has_its_error_probabilities():
     np.testing.assert_array_equal(losses, y[:, None] != X)
 
 
+def test_the_best_expert_changes_after_every_100th_round():
+    for t, best in ((1, 0), (100, 0), (101, 1), (200, 1), (201, 2), (300, 2), (301, 0)):
+        expected = SwitchingExperts(3, every=100, gap=0.6).mean_outcome((), jnp.int32(t), None, None)
+        np.testing.assert_allclose(expected, np.where(np.arange(3) == best, 0.2, 0.5), rtol=1e-6)
+
+
 @pytest.mark.long
 def test_switching_and_random_walk_experts_have_their_losses():
     """The best expert has the mean loss (1 - gap) / 2; reflected walks stay in [0, 1] and have steps of their size."""
@@ -111,8 +117,6 @@ def test_switching_and_random_walk_experts_have_their_losses():
     good = (np.arange(2000) // 100) % 3
     means = [losses[np.arange(2000), (good + k) % 3].mean() for k in range(3)]
     assert (np.abs(np.array(means) - [0.2, 0.5, 0.5]) / np.sqrt(0.25 / 2000)).max() < 6.2
-    expected = environment.mean_outcome((), jnp.int32(101), None, None)
-    np.testing.assert_allclose(expected, [0.5, 0.2, 0.5], rtol=1e-6)
 
     _, losses = play_constant(RandomWalkExperts(3, step=0.05))
     assert losses[0].tolist() == [0.5] * 3

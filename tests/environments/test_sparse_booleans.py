@@ -36,6 +36,15 @@ class AllRules:
         return jnp.where(jnp.sum(x[self.sets], axis=1) >= self.n_required, 1.0, -1.0)
 
 
+def test_the_relevant_attributes_are_all_sets_without_the_last_attribute():
+    """Each of the 10 sets occurs in 2,000 runs; its share is within 6 standard errors of 1/10 (false alarm 1e-8)."""
+    keys = jax.random.split(jax.random.key(2), 2000)
+    drawn = np.sort(jax.jit(jax.vmap(lambda key: SparseBooleans(6, 2).init(key).relevant))(keys), axis=1)
+    sets, counts = np.unique(drawn, axis=0, return_counts=True)
+    assert sets.tolist() == [list(pair) for pair in itertools.combinations(range(5), 2)]
+    assert (np.abs(counts - 200) < 6 * math.sqrt(180)).all()
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(("k", "r"), [(2, 1), (3, 2)])
 def test_labels_follow_one_set_of_attributes_and_mistakes_are_below_the_bounds(k, r):

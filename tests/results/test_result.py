@@ -25,8 +25,9 @@ def test_paired_differences():
         assert interval.high - interval.low < 0.9 * (apart.high - apart.low)
 
 
-def test_failed_runs_are_left_out_and_counted():
-    result = made_up(failed=((0, 2), (0, 5), (1, 5)))
+@pytest.mark.parametrize("kind", ["failed", "overflowed"])
+def test_invalid_runs_are_left_out_and_counted(kind):
+    result = made_up(**{kind: ((0, 2), (0, 5), (1, 5))})
     good = [[i for i in range(RUNS) if i not in (2, 5)], [i for i in range(RUNS) if i != 5]]
     estimate, difference = result.mean("cumulative_loss"), result.paired_difference("b, c", "α")
     for learner in range(2):
@@ -39,7 +40,7 @@ def test_failed_runs_are_left_out_and_counted():
         usual = np.quantile(regret, [0.05, 0.5, 0.95], axis=0)
         np.testing.assert_allclose(result.quantiles()[:, learner], usual, rtol=1e-12)
     assert estimate.n_runs[:, 0].tolist() == [10, 11]
-    assert result.failed.tolist() == [2, 1]
+    assert getattr(result, kind).tolist() == [2, 1]
     np.testing.assert_allclose(difference.mean, (result.regret[1] - result.regret[0])[good[0]].mean(axis=0), rtol=1e-13)
     assert (difference.n_runs == 10).all(), "runs in which both are there"
 

@@ -71,6 +71,16 @@ def test_one_biased_coordinate_of_any_shape_is_found():
     assert wrong.bias == pytest.approx(0.05, abs=wrong.half_width)
 
 
+@pytest.mark.parametrize("known", [{"kurtosis": 10.0}, {"range": (0, 1)}], ids=["kurtosis", "range"])
+def test_coordinates_share_the_error_level(known):
+    """Four equal coordinates at a level have the interval of one coordinate at a quarter of the level."""
+    known |= {"samples": 50_000, "mesh": ONE}
+    four = verify.unbiased(power(np.ones(4), np.zeros(4)), np.full(4, 0.5), level=4e-9, **known)
+    same, wider = (verify.unbiased(uniform, 0.5, level=level, **known) for level in (1e-9, 4e-9))
+    assert four.half_width == pytest.approx(same.half_width, rel=5e-3)
+    assert wider.half_width < 0.985 * same.half_width
+
+
 def test_the_unit_of_a_zero_target_is_the_root_mean_square():
     result = verify.unbiased(power(6.0, -3.0), 0.0, kurtosis=10, mesh=ONE)
     assert result.verdict == "within tolerance"

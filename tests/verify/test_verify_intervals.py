@@ -148,5 +148,7 @@ def test_decide_returns_the_verdict_of_intervals():
         "within tolerance",
         None,
     )
-    verdict, reason = decide(np.array([0.2]), half_width=np.array([0.3]), tolerance=0.25)
-    assert (verdict, reason) == ("undecided", "the interval reaches 2 times the bias it must exclude")
+    for bias in ([0.2], [-0.2], [0.0, -0.2], [0.2, -0.1]):  # either end of the interval of any coordinate
+        verdict, reason = decide(np.array(bias), half_width=np.full(len(bias), 0.3), tolerance=0.25)
+        assert (verdict, reason) == ("undecided", "the interval reaches 2 times the bias it must exclude")
+        assert decide(np.array(bias), half_width=np.full(len(bias), 0.1), tolerance=0.25)[0] == "biased"
