@@ -13,8 +13,8 @@ TITLE = "Statistics across games"
 SCALES = {"a": 0.6, "b": 0.9, "c": 1.1, "d": 1.6}  # of the mean loss in four games
 DEVIATION, STUDIES, LARGE = 0.5, 200, 400_000
 CHOSEN = (
-    "normal", "normal, and 6 with probability 0.3", "exponential", "lognormal, sigma 1.5", "Pareto, index 2.5",
-    "normal, and 20 with probability 0.05",
+    "normal", "bimodal", "exponential", "lognormal", "Pareto",
+    "spikes 5%",
 )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 
 import jaxonline as jo
-from benchmarks.intervals.laws import LAWS, RUNS, Row, coverage_table, report, shares, skewed
+from benchmarks.intervals.laws import LAWS, RUNS, Row, coverage_table, errors_by_runs, shares, skewed
 from benchmarks.suites import TextbookBandits
 from jaxonline.results.report.tables import Table
 from jaxonline.results.statistics import joint_p_values, mean_over_runs
@@ -15,7 +15,7 @@ TITLE = "Rankings"
 STUDIES, REAL_RUNS, BATCH = 1000, 4000, 50
 STUDENT, DEFAULT = jo.intervals.Student(), jo.intervals.SkewCorrected()
 SHARED, PRIVATE = 10.0, 0.1  # standard deviations of the noise of a run, and of a learner, with shared noise
-FEW = "normal", "lognormal, sigma 1.5", "normal, and 20 with probability 0.05", "uniform, and 50 with probability 0.02"
+FEW = "normal", "lognormal", "spikes 5%", "rare 2%"
 
 
 def differences_of(losses: np.ndarray) -> np.ndarray:
@@ -132,14 +132,14 @@ A ranking of fewer than 6 runs states no difference.
 
 ### Two learners with independent noise
 
-{report(independent, "the ranking is wrong")}
+{errors_by_runs(independent).markdown()}
 ### Two learners with shared noise
 
 Both learners have the same normal noise in a run, with the standard deviation {SHARED:g}. It hides the skewness of each
 learner, and not that of the differences, which have nearly the named law. The other learner also has its own noise with
 the standard deviation {PRIVATE:g}.
 
-{report(shared, "the ranking is wrong")}
+{errors_by_runs(shared).markdown()}
 Paired t-tests (`interval=jo.intervals.Student()`) do not correct for skewness: with {one["law"]} and 50 runs, they are
 wrong in {one["student"]:.1f} % of the studies, and the ranking in {one["wrong"]:.1f} %.
 
@@ -147,7 +147,7 @@ wrong in {one["student"]:.1f} % of the studies, and the ranking in {one["wrong"]
 
 200 studies of each kind.
 
-{report(many, "the ranking is wrong", "learners", "noise", "law", studies=200)}
+{errors_by_runs(many, "learners", "noise", "law", studies=200).markdown()}
 ### Benchmarks of bandits
 
 Benchmarks of the nine games of the study `textbook-bandits` and seven of its learners have 189 pairs. The regrets are

@@ -19,11 +19,11 @@ from jaxonline.simulation.stopping_rules import ANYTIME, first_look, looks, unti
 TITLE = "Studies that stop by themselves"
 STUDIES, MOST_RUNS, BATCH, GROUP, MARGIN, Q = 1000, 2000, 100, 100, 0.2, "cumulative_loss"
 STUDENT, HALF_WIDTH = jo.intervals.Student(), 0.2  # standard deviations
-RARE = "uniform, and 50 with probability 0.004"
+RARE = "rare 0.4%"
 ALL = LAWS | {RARE: bounded_event(50.0, 0.004)}
 CASES = [
     *((name, 0.03) for name in ALL),
-    ("uniform, and 50 with probability 0.02", 0.02),
+    ("rare 2%", 0.02),
     (RARE, 0.004),
 ]  # and rarest event
 UNIFORM = bounded_event(0.0, 0.0)

@@ -8,6 +8,7 @@ suite.
 import csv
 import inspect
 import json
+import math
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -48,8 +49,8 @@ GROUPS = (
         Row("GaussianThompson"), Row("EXP3.over_horizon", "exp3", "EXP3"),
         Row("EXP3IX.over_horizon", "exp3_ix", "EXP3-IX"), Row("EXP3P.over_horizon", "exp3_p"),
         Row("UCB1Tuned"), Row("UCB2"), Row("FixedConfidenceUCB.over_horizon"), Row("AsymptoticUCB"), Row("TsallisINF"),
-        Row("DiscountedUCB"), Row("SlidingWindowUCB"),
     ), "textbook-bandits"),
+    Group("Bandits whose arms change", ("Bandit",), (Row("SlidingWindowUCB"), Row("DiscountedUCB"))),
     Group("Contextual bandits: features or advice in each round", ("Bandit",), (
         Row("LinUCB"), Row("LinThompson"), Row("EXP4.over_horizon", "exp4"),
     )),
@@ -123,10 +124,11 @@ def table(group: Group, suite: dict[str, Any] | None) -> list[str]:
         head.append("relative regret")
         caption = f"*Feedback: {feedbacks}. {suite['caption']}*"
     lines = [f"### {group.heading}", "", f"| {' | '.join(head)} |", "| --- " * len(head) + "|"]
-    for row in group.rows:
+    ratios = suite["relative_regret"] if suite else {}
+    for row in sorted(group.rows, key=lambda row: ratios.get(row.measured, math.inf)):
         cells = cells_of(row)
         if suite:
-            ratio = suite["relative_regret"].get(row.measured)
+            ratio = ratios.get(row.measured)
             cells.append("" if ratio is None else f"{ratio:.2f}")
         lines.append(f"| {' | '.join(cells)} |")
     return [*lines, "", caption, ""]

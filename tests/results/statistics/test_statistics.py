@@ -15,7 +15,7 @@ from jaxonline.results.statistics.intervals import Student, skewness
 from jaxonline.results.statistics.means import is_skewed, quantile_over_runs
 
 ROUNDS = np.array([10, 30, 100, 300])
-LAW = "normal, and 10 with probability 0.1"
+LAW = "spikes 10%"
 SILENT = pytest.mark.filterwarnings("ignore::jaxonline.parameters.errors.SkewedRunsWarning")
 
 
@@ -210,7 +210,7 @@ def test_the_numbers_on_the_page_are_what_is_simulated():
         rankings.errors_of_rankings([LAW]), rankings.errors_of_rankings([LAW], shared=True),
         curves.errors_of_bands(["exponential"]),
     ):  # fmt: skip
-        check_lines(laws.silent(rows), laws.wrong(rows))
+        check_lines(laws.errors_by_runs(rows))
     check_lines(means.coverage_of_quantiles(), means.kinds_of_intervals(), means.effect_of_the_limit())
     check_lines(stopping.stopped_studies([(LAW, 0.03)]), stopping.error_rates([(LAW, 0.03)]))
     check_lines(rankings.power_of_rankings([20]), games.coverage_across_games(["exponential"], [10]))
