@@ -97,7 +97,7 @@ def test_every_name_of_the_facade_is_documented_and_only_public_names(site, page
 
 BANDITS, GAMES, FIGURES, RUNS = "docs/bandits", "docs/how-do-i-games", "docs/how-do-i-figures", "docs/how-do-i-runs"
 QUESTIONS = {  # of the issue trackers of SMPyBandits, mabwiser, rlberry, river and optuna, and single words
-    "regret against parameter": FIGURES, "histogram of regrets": FIGURES, "sliding window": GAMES,
+    "regret against parameter": FIGURES, "histogram of regrets": FIGURES, "sliding window": BANDITS,
     "non-stationary bandits": BANDITS, "reward range": BANDITS, "save result": FIGURES, "definition of regret": GAMES,
     "doubling trick": GAMES, "cold start": GAMES, "new arm": GAMES, "custom policy": GAMES,
     "contextual Thompson sampling": "docs/which-learner", "how many runs": RUNS, "several seeds": RUNS,
@@ -106,6 +106,10 @@ QUESTIONS = {  # of the issue trackers of SMPyBandits, mabwiser, rlberry, river 
     "out of memory": RUNS, "resume interrupted study": RUNS, "ask and tell": "docs/tuning", "reward": BANDITS,
     "policy": GAMES, "arm": BANDITS, "delayed": GAMES, "calibration": GAMES, "cite": RUNS, "plot": FIGURES,
     "latex table": FIGURES, "early stopping": RUNS, "confidence interval": "docs/reading-a-result",
+    "categorical columns": "docs/how-do-i", "adding a learner": FIGURES, "final weights": GAMES,
+    "printing in update": "docs/how-do-i", "other bandit libraries": "docs/other-libraries",
+    "SMPyBandits": "docs/how-do-i", "decaying epsilon": "docs/how-do-i", "restless arms": GAMES,
+    "neural networks": GAMES, "glossary": "docs/glossary", "fixed confidence stopping time": BANDITS,
 }  # fmt: skip
 
 
