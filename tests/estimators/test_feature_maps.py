@@ -219,6 +219,8 @@ def test_bias_of_the_gaussian_cap_is_bounded(capacity):
     levels = (2 * s) ** np.arange(60) / special.factorial(np.arange(60))
     bias = math.sqrt((levels * (math.exp(-s) - partial) ** 2).sum())
     assert bias <= feature_map.bias(capacity, X @ X) < 5 * bias
+    unit = GaussianFeatureMap(Gaussian(1.0), Geometric(1.5), Geometric(2.5))
+    assert unit.bias(capacity, s) == pytest.approx(feature_map.bias(capacity, X @ X), rel=1e-12), "a function of s"
     assert feature_map.bias(64, X @ X) < 1e-15
 
 

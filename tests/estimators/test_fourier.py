@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy import stats
 from tiers import some
 
 from jaxonline.estimators.fourier import FourierFeatures
@@ -53,6 +54,12 @@ def test_mean_and_variance_of_one_frequency(name, layout, x64):
     mean, square = (weights @ np.asarray(grid**k).mean(axis=1) for k in (1, 2))
     np.testing.assert_allclose(mean, kernel(x, x2), rtol=1e-10)
     np.testing.assert_allclose(single_frequency_variance(kernel, x, x2, layout), square - mean**2, rtol=1e-10)
+
+
+def test_phases_are_uniform_on_the_circle():
+    """Uniform phases fail with probability 1e-6; phases on [0, 3 pi] or [1, 2 pi] are detected."""
+    phases = FourierFeatures.draw(jax.random.key(0), Gaussian(1.0), 2, 400, "cosine").phases
+    assert stats.kstest(np.asarray(phases) / (2 * np.pi), "uniform").pvalue > 1e-6
 
 
 @functools.partial(jax.jit, static_argnums=1)
