@@ -79,7 +79,7 @@ def shares(wrong: np.ndarray, warned: np.ndarray) -> Row:
 def errors_by_runs(rows: Sequence[Row], *keys: str, studies: int = STUDIES) -> Table:
     """Return the table of the percentages that are wrong without a warning, wrong, and warn, by number of runs.
 
-    The first number is bold if it is more than three standard errors above 5 with at least `LEAST_RUNS` runs.
+    The first number has an exclamation mark if it is more than three standard errors above 5 with at least `LEAST_RUNS` runs.
     """
     keys, lines = keys or ("law",), {}
     limit = 5.0 + 300.0 * (0.05 * 0.95 / studies) ** 0.5
@@ -87,7 +87,7 @@ def errors_by_runs(rows: Sequence[Row], *keys: str, studies: int = STUDIES) -> T
         named = tuple(str(row[key]) for key in keys)
         cell = f"{row['silent']:.1f}"
         if row["runs"] >= LEAST_RUNS and row["silent"] > limit:
-            cell = f"**{cell}**"
+            cell += "!"
         if row["warned"]:
             cell += f"/{row['wrong']:.1f}/{row['warned']:.0f}"
         lines.setdefault(named, dict(zip(keys, named, strict=True)))[f"{row['runs']} runs"] = cell

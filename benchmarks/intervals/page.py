@@ -22,7 +22,7 @@ levels are 95 %, so 5 % should be wrong; of {STUDIES:,} studies with this error 
 
 In "8.2/8.8/58", 8.2 % of the studies are wrong without a warning, 8.8 % are wrong, and 58 % emit a
 `SkewedRunsWarning`. A number alone is the percentage of wrong studies, where no study warns. With at least
-{LEAST_RUNS} runs, a bold number is more than three standard errors above 5 %.
+{LEAST_RUNS} runs, a number with "!" is more than three standard errors above 5 %.
 `python -m benchmarks.intervals` writes this page, and a test checks some lines.
 
 | law of the runs | what it is |
