@@ -30,7 +30,7 @@ help:
 	@echo "make bench        benchmarks beside the alternatives"
 	@echo "make papers       verify all claims of five papers, and reproduce all their studies in small sizes"
 	@echo "make mutants      the share of planted errors that the tests detect (number=300 seed=0 options=--long)"
-	@echo "make notebooks    run the notebooks"
+	@echo "make notebooks    run the notebooks and store their outputs"
 	@echo "make docs         the documentation site, in build/site/: open index.html"
 
 $(BIN)/python:
@@ -140,7 +140,7 @@ mutants: $(VENV)/.mutants
 	$(BIN)/python tests/mutants --number $(number) --seed $(seed) $(options)
 
 notebooks: $(VENV)/.dev
-	$(BIN)/python -m pytest --nbmake notebooks benchmarks/papers/notebooks
+	$(BIN)/python docs/site/run_notebooks.py
 
 docs: $(VENV)/.docs
 	$(BIN)/python docs/site

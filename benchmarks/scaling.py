@@ -1,6 +1,6 @@
 """How time and memory depend on runs, dimension, horizon and cores.
 
-python -m benchmarks.scaling --figure docs/scaling.png [--json FILE]    # rounds a second of noisy linear
+python -m benchmarks.scaling --figure scaling.png [--json FILE]    # rounds a second of noisy linear
 python -m benchmarks.scaling cores       # speedup by cores, in blocks of the default size
 python -m benchmarks.scaling memory      # memory, and time for a round and run, up to 10^6 runs or rounds
 """

@@ -79,7 +79,7 @@ def shares(wrong: np.ndarray, warned: np.ndarray) -> Row:
 def errors_by_runs(rows: Sequence[Row], *keys: str, studies: int = STUDIES) -> Table:
     """Return the table of the percentages that are wrong without a warning, wrong, and warn, by number of runs.
 
-    The first number has an exclamation mark if it is more than three standard errors above 5 with at least `LEAST_RUNS` runs.
+    The first number has an exclamation mark if it is above 5 by three standard errors with at least `LEAST_RUNS` runs.
     """
     keys, lines = keys or ("law",), {}
     limit = 5.0 + 300.0 * (0.05 * 0.95 / studies) ** 0.5

@@ -23,9 +23,7 @@ turns, and a ratio compares two neighbouring turns.
 
 *Ratio of the rates in neighbouring turns. Below 1, the alternative is faster.*
 
-The rate depends on the size of a study (`python -m benchmarks.scaling`):
-
-![Rounds per second by runs, dimension and horizon](scaling.png)
+The rate depends on the size of a study: `python -m benchmarks.scaling --figure scaling.png` measures it.
 """
 
 

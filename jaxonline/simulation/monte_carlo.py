@@ -92,7 +92,7 @@ def simulate(
         progress: True for a progress bar, or a function (done, total, what). The function is called after recorded
             rounds, and more often if these are far apart. Several threads may call it, one at a time.
         checkpoint: a store (a path, or a `Checkpoint`, which can also name a version of the study). An interrupted
-            study resumes from its store, also with more runs.
+            study resumes from its store, also with more runs, or with more learners after the others.
         cluster: workers of Dask `distributed` (extra `cluster`) that compute the blocks: a number of local processes,
             the address of a scheduler, or a client. This process writes the checkpoint. A script that starts processes
             needs `if __name__ == "__main__":`. By default, this process computes the blocks on the devices of `mesh`.

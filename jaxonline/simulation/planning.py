@@ -109,12 +109,12 @@ def outputs_of(measures: Mapping[str, Any], comparator: Any) -> tuple[str, ...]:
 
 
 def study_inputs(plan: Plan, device: str, learners: Sequence[str], jobs: Sequence[Job], **parts: Any) -> dict[str, Any]:
-    """Return all inputs that determine the numbers, by name."""
+    """Return all inputs that determine the numbers, by name; other learners change only "learners" and their own."""
     return {
         "key": str((jax.random.key_impl(plan.key), np.asarray(jax.random.key_data(plan.key)).tolist())),
         "n_rounds": str(plan.n_rounds), "recorded rounds": str(plan.rounds.tolist()),
-        "block_size": str(plan.width), "device": device, "learners": str(list(learners)),
-        **{job.rows.label: job.matchup.entrant for job in jobs}, **parts,
+        "block_size": str(plan.width), "device": device, "learners": str(list(learners)), **parts,
+        **{job.rows.label: (job.matchup.entrant, job.matchup.game, job.matchup.comparator) for job in jobs},
     }  # fmt: skip
 
 
@@ -153,11 +153,10 @@ def plan_study(options: SimulationOptions) -> StudyPlan:
         _job_of(team, own, options.measures, plan, code, end) for team, end in zip(teams, ends, strict=True)
     ]  # fmt: skip
     shared = [_comparator_job(game, summed, plan, code)] if is_shared else []
-    matchups = [job.matchup for job in (*jobs, *shared)]
+    first = (*shared, *jobs)[0].matchup
     inputs = study_inputs(
-        plan, options.device_kind, list(options.members), jobs,
-        game=[matchup.game for matchup in matchups], measures=options.measures,
-        comparator=([matchup.comparator for matchup in matchups], hindsight and hindsight.comparator),
+        plan, options.device_kind, list(options.members), jobs, game=first.game, measures=options.measures,
+        comparator=(first.comparator, hindsight and hindsight.comparator),
     )  # fmt: skip
     rows = tuple(job.rows for job in (*jobs, *shared, hindsight) if job)
     layout = StoreLayout(tuple(options.members), options.last_run + 1, tuple(plan.rounds.tolist()), rows)

@@ -28,7 +28,7 @@ from jaxonline.store.fingerprint import describe_inputs, fingerprint, hash_user_
 AXES = ("learner", "run", "round")
 COMPARATOR_LOSS = "comparator_loss"
 FIRST_ROUND_ARRAYS = ("first_nonfinite", "first_overflow")  # [learner, run], 0 if there is no such round
-FORMAT, DOCUMENT = "jaxonline study 1", "study.json"
+FORMAT, DOCUMENT = "jaxonline study 2", "study.json"
 BLOCKS, STATES = "blocks", "states"  # folders
 _Size = Annotated[int, Interval(ge=1, le=2**50)]  # in a file
 # the arrays of a study may take 1000 times the bytes of its blocks, or if that is more, 64 MiB
@@ -68,7 +68,8 @@ class StoreLayout(NamedTuple):
     jobs: Sequence[JobArrays]
 
 
-STUDY = {"format": str, "about": dict[str, str], "layout": StoreLayout | None, "meta": dict[str, Any]}  # `study.json`
+# `study.json`; `study` is the hash of the inputs that the study had first, and seals the files
+STUDY = {"format": str, "study": str, "about": dict[str, str], "layout": StoreLayout | None, "meta": dict[str, Any]}
 NAMED_ARRAYS = JobArrays("numbers", "numbers", (), (0, 1), 1, ())  # the job of `Checkpoint.compute_once`
 
 
@@ -108,7 +109,9 @@ class Store:
         document = _read_study(folder)
         if document["layout"] is None:
             raise ValueError(f"{folder}: has named arrays (Checkpoint.compute_once), and no study")
-        return cls(folder, document["about"], layout=document["layout"], meta=document["meta"])
+        store = cls(folder, document["about"], layout=document["layout"], meta=document["meta"])
+        store._study = document["study"]
+        return store
 
     def __enter__(self) -> "Store":
         with ExitStack() as stack:
@@ -190,21 +193,24 @@ class Store:
             warnings.warn(f"{error}; it was renamed to {aside} and is written again", DamagedStoreWarning, stacklevel=4)
             theirs = None
         if theirs is not None:
-            if theirs["about"] != self._about:
+            if theirs["about"] != self._about and not _adds_learners(theirs["about"], self._about):
                 difference = _difference(theirs["about"], self._about)
                 raise ValueError(f"checkpoint {self.folder} belongs to another study: {difference}")
+            self._study = theirs["study"]
             if self.layout is not None:  # a study continues with any number of runs
                 self.layout = self.layout._replace(runs=max(self.layout.runs, theirs["layout"].runs))
                 theirs_played = validate(theirs["meta"], {"n_runs": int}, total=False).get("n_runs", 0)
                 self.meta["n_runs"] = max(self.meta.get("n_runs", 0), theirs_played)
-        layout = self.layout and self.layout._asdict()
-        _write_study(self.folder, {"format": FORMAT, "about": self._about, "layout": layout, "meta": self.meta})
+        document = {"format": FORMAT, "study": self._study, "about": self._about, "meta": self.meta}
+        _write_study(self.folder, document | {"layout": self.layout and self.layout._asdict()})
 
     def _path(self, kind: str, job: JobArrays, block: int) -> Path:
         return files.check_inside(self.folder, self.folder / kind / job.name) / f"{block}.npz"
 
     def _seal(self, path: Path) -> str:
-        return f"{self._study} {path.relative_to(self.folder).as_posix()} "
+        labels = {job.name: job.label for job in self.layout.jobs} if self.layout else {}
+        own = self._about.get(labels.get(path.parent.name, ""), "")  # hash of the job's own inputs
+        return f"{self._study} {own} {path.relative_to(self.folder).as_posix()} "
 
     def _write(self, path: Path, arrays: Mapping[str, np.ndarray]) -> None:
         files.write_atomically(path, seal_arrays(arrays, self._seal(path)))
@@ -271,6 +277,20 @@ def _write_study(folder: Path, document: Mapping[str, Any]) -> None:
     files.write_atomically(folder / DOCUMENT, seal_document(document))
 
 
+def _adds_learners(theirs: Mapping[str, str], ours: Mapping[str, str]) -> bool:
+    """Return whether our study is theirs with more learners at the end, whose code adds hashes to some names."""
+    before, now = theirs.get("learners", ""), ours.get("learners", "")
+    return now.startswith(f"{before[:-1]}, ") and all(
+        ours.get(name) == value or name == "learners" or _is_part(value.split(), ours.get(name, "").split())
+        for name, value in theirs.items()
+    )
+
+
+def _is_part(theirs: Sequence[str], ours: Sequence[str]) -> bool:
+    """Return whether hashes are among other hashes."""
+    return set(theirs) <= set(ours) and all(re.fullmatch("[0-9a-f]{16}", part) for part in ours)
+
+
 def _difference(theirs: Mapping[str, str], ours: Mapping[str, str]) -> str:
     """Describe how the inputs of two studies differ."""
     names = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
@@ -303,9 +323,9 @@ class Checkpoint:
     `version`, and change the version whenever you change the code: then the version and the numbers are compared, but
     not the code.
 
-    A study with more runs counts as the same study: it continues, and finished blocks stay. Each file has a digest. A
-    damaged file is renamed, with a warning, and its block is computed again. Only one process at a time can use a
-    folder.
+    A study with more runs, or with more learners after the others, counts as the same study: it continues, and finished
+    blocks stay. Each file has a digest. A damaged file is renamed, with a warning, and its block is computed again.
+    Only one process at a time can use a folder.
 
     Args:
         folder: a path; an absent folder is created.

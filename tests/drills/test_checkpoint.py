@@ -230,3 +230,49 @@ def test_progress_is_written_to_standard_error_without_control_characters(termin
     written = capsys.readouterr()
     assert (written.out, "[/b]�[2J�" in written.err) == ("", True)
     assert not any(part in written.err for part in ("\x1b[2J", "\x07"))
+
+
+@jo.struct
+class Slower(jo.learners.UCB1):
+    """A learner of the user, whose code enters the description of the study."""
+
+    def predict(self, key, state, x):
+        return super().predict(key, state, x)
+
+
+def test_a_learner_joins_a_stored_study(tmp_path, monkeypatch):
+    """Only its blocks are computed, the others keep their bits, and earlier learners must be the same, in order."""
+    game, a, b, c = jo.bandit_game([0.2, 0.5]), jo.learners.UCB1(), jo.sweep([jo.learners.EXP3(0.1)] * 2), Slower()
+    options = {"n_runs": 6, "n_rounds": 20, "block_size": 2, "comparator": jo.BestArm(), "record_at": 3}
+    written, write_block = [], Store.write_block
+
+    def write(self, job, block, numbers):
+        written.append((job.name, block))
+        write_block(self, job, block, numbers)
+
+    monkeypatch.setattr(Store, "write_block", write)
+
+    def play(checkpoint=tmp_path, game=game, **learners):
+        written.clear()
+        return jo.simulate(game, learners, checkpoint=checkpoint, **options)
+
+    play(a=a)
+    assert {name for name, _ in written} == {"comparator", "learner 0"}
+    for learners, job in (({"a": a, "b": b}, "learner 1"), ({"a": a, "b": b, "c": c}, "learner 3")):
+        result = play(**learners)
+        assert sorted(written) == [(job, block) for block in range(3)]
+    again = jo.load_result(tmp_path)
+    whole = jo.simulate(game, {"a": a, "b": b, "c": c}, **options)
+    for one in (result, again):
+        assert one.learners == whole.learners
+        np.testing.assert_array_equal(one.regret, whole.regret)
+        np.testing.assert_array_equal(one.queries, whole.queries)
+    play(a=a, b=b, c=c)
+    assert written == []
+    for wrong, message in (
+        ({"a": a}, "learners"), ({"c": c, "a": a, "b": b}, "learners"), ({"a": a, "b": b, "d": c, "c": c}, "learners"),
+        ({"a": jo.learners.UCB1(1.0), "b": b, "c": c, "d": a}, "learner a"),
+        ({"game": jo.bandit_game([0.2, 0.6]), "a": a, "b": b, "c": c, "d": a}, "game"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=f"another study: .*{message}"):
+            play(**wrong)

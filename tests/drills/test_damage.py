@@ -204,7 +204,7 @@ def test_damaged_block_warns_and_is_computed_again(folder, name):
 
 
 GARBAGE = {
-    "nothing": b"", "a list": b"[]", "bytes": b"\xff\xfe\x00", "without its digest": b'{"format": "jaxonline study 1"}',
+    "nothing": b"", "a list": b"[]", "bytes": b"\xff\xfe\x00", "without its digest": b'{"format": "jaxonline study 2"}',
     "a digest alone": b'{"sha256": ""}', "a number": b'{"sha256": 3}',
 }  # fmt: skip
 
@@ -245,7 +245,7 @@ def test_stale_blocks_are_set_aside_without_the_description(folder):
 
 
 def test_store_of_another_format_is_rejected(folder):
-    (folder / "study.json").write_bytes(seal_document({"format": "jaxonline study 2", "about": ABOUT}))
+    (folder / "study.json").write_bytes(seal_document({"format": "jaxonline study 1", "about": ABOUT}))
     for use in (load_result, lambda folder: opened(folder).__enter__()):
         with pytest.raises(ValueError, match=r"study\.json: was not written by this version"):
             use(folder)

@@ -1,18 +1,21 @@
-"""The pages: their code runs, their commands exist, their links lead somewhere, the gallery has all that ships, and
-notebooks are kept as they were executed."""
+"""The pages: their code runs and prints the shown output, their commands exist, their links lead somewhere, the gallery
+has all that ships, and notebooks store the outputs that they have now."""
 
+import importlib
 import json
 import re
 import shlex
 from pathlib import Path
 
+import numpy as np
 import pytest
 import typer
 from fresh_python import ROOT, run_commands, run_python
 from optional_packages import missing_packages, skip_reason
-from pages import blocks, text_of
+from pages import IS_EXACT, blocks, is_same, is_shown_in, outputs_of, shown, text_of
 from typer.core import TyperGroup
 
+import jaxonline as jo
 from benchmarks.papers.__main__ import app as papers
 from benchmarks.papers.commands import load_study
 from benchmarks.papers.studies import STUDIES
@@ -21,6 +24,7 @@ from benchmarks.suites import app as suites
 from jaxonline import cli
 from jaxonline.parameters.citations import REFERENCES
 from jaxonline.study.files.templates import example_path, write_study_template
+from jaxonline.study.study import draw_png
 
 FOLDERS = ("benchmarks", "benchmarks/papers", "benchmarks/papers/docs", "docs")
 PAGES = [
@@ -46,6 +50,9 @@ def test_links_of_pages_have_targets_and_their_python_compiles(page):
 # Python
 
 
+END = "\x1e"  # printed after each block
+
+
 def to_run(page: str) -> list[str]:
     return [code for before, code in blocks(page) if not re.search(NOT_RUN, before)]
 
@@ -58,13 +65,17 @@ def test_the_python_of_the_gallery_works_when_pasted(number, tmp_path):
 
 @pytest.mark.long
 @pytest.mark.parametrize("page", [page for page in PAGES if to_run(page) and page not in RUN_OTHERWISE])
-def test_the_python_of_a_page_runs_from_top_to_bottom(page, tmp_path):
+def test_the_python_of_a_page_runs_from_top_to_bottom_and_prints_the_shown_output(page, tmp_path):
     before = ""
     if "[the README](../README.md):" in text_of(page):  # with what is defined there
         before = next(code for _, code in blocks("README.md")).partition("result =")[0]
     write_study_template("bandits", str(tmp_path / "bandits.toml"))
-    codes = to_run(page)
-    run_python(before + "\n".join(code for code in codes if not missing_packages(code)), tmp_path)
+    codes, texts = to_run(page), dict(zip((code for _, code in blocks(page)), shown(page), strict=True))
+    run = [code for code in codes if not missing_packages(code)]
+    program = before + "".join(f"{code}\nprint({END!r}, flush=True)\n" for code in run)
+    outputs = run_python(program, tmp_path).split(f"{END}\n")
+    for code, printed in zip(run, outputs[:-1], strict=True):
+        assert is_shown_in(texts[code], printed), f"shown:\n{texts[code]}\nprinted:\n{printed}"
     if missing := missing_packages("\n".join(codes)):
         pytest.skip(skip_reason(missing))
 
@@ -91,6 +102,53 @@ def test_the_tutorial_of_an_own_learner_works(tmp_path):
             printed += run_commands(code, tmp_path)
     assert (tmp_path / "regret.png").stat().st_size > 10_000
     assert re.search(r"^mine +1 +[\d.]+ ± [\d.]+", printed, re.MULTILINE)
+
+
+@pytest.mark.long
+def test_the_picture_of_the_readme_is_what_the_quickstart_draws(tmp_path, monkeypatch):
+    """With the reduced colours of `docs/site/paper_results.py`; the only picture in docs/ apart from drawings."""
+    image = pytest.importorskip("PIL.Image")
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "site"))
+    assert [path.name for path in (ROOT / "docs").glob("*.png")] == ["quickstart.png"]
+    report = jo.load_study_file("quickstart").run(jo.Context())
+    (tmp_path / "figure.png").write_bytes(draw_png(report.figures["figure"]))
+    importlib.import_module("paper_results").reduce(tmp_path / "figure.png", tmp_path / "reduced.png")
+    pictures = ROOT / "docs" / "quickstart.png", tmp_path / "reduced.png"
+    stored, now = (np.asarray(image.open(path).convert("L"), float) for path in pictures)
+    assert stored.shape == now.shape
+    assert (
+        not IS_EXACT or np.abs(stored - now).mean() < 1.0
+    )  # of 255; another version of Matplotlib draws other letters
+
+
+def test_output_is_shown_in_blocks_of_text_that_follow_the_code():
+    """It is compared with what the code prints. Indented blocks have commands, or the README's architecture."""
+    for page in ["README.md", *(page for page in PAGES if page.startswith("docs/"))]:
+        text, texts = text_of(page), blocks(page, "text")
+        assert len(texts) == sum(map(bool, shown(page))) + (page == "docs/study-files.md"), page
+        prose = re.sub(r"^```.*?^```$", "", text.partition("## The architecture")[0], flags=re.MULTILINE | re.DOTALL)
+        indented = re.findall(r"^    (\S.*)$", prose, re.MULTILINE)
+        assert [line for line in indented if not re.match(r"(jaxonline|make|pip|python) ", line)] == [], page
+
+
+def test_the_error_of_a_study_file_is_that_of_the_page(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = "docs/study-files.md"
+    file = blocks(page, "toml")[0][1]
+    (tmp_path / "study.toml").write_text(file.replace("[0.05, 0.1, 0.2]", "-1"))
+    with pytest.raises(ValueError, match="greedy") as error:
+        jo.load_study_file("study.toml")
+    assert [text for _, text in blocks(page, "text")] == [f"Error: {error.value}\n"]
+
+
+def test_other_output_than_the_shown_one_is_noticed():
+    shown_text = "two copies   6.06 ± 0.12\nin 3.1 s\n"
+    for printed, exact, near in (
+        ("Result\ntwo copies   6.06 ± 0.12\nin 0.4 s\nmore\n", True, True),
+        ("two copies   6.07 ± 0.12\nin 3.1 s\n", False, True), ("two copies   6.26 ± 0.12\nin 3.1 s\n", False, False),
+        ("one copy   6.06 ± 0.12\nin 3.1 s\n", False, False), ("two copies   6.06 ± 0.12\n\nin 3 s\n", False, False),
+    ):  # fmt: skip
+        assert (is_shown_in(shown_text, printed, True), is_shown_in(shown_text, printed, False)) == (exact, near)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -214,15 +272,17 @@ def test_notebooks_are_executed_and_import_existing_names():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", [*NOTEBOOKS.glob("five_minutes_*"), NOTEBOOKS / "your_data_your_learner.ipynb"])
-def test_short_notebooks_run_without_warnings(name, tmp_path):
-    nbclient = pytest.importorskip("nbclient", reason="nbclient is in the extras `notebooks` and `test-all`")
-    notebook = pytest.importorskip("nbformat").read(name, as_version=4)
-    stored = [len(cell["outputs"]) > 0 for cell in notebook.cells if cell.cell_type == "code"]
-    resources = {"metadata": {"path": str(tmp_path)}}
-    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", resources=resources).execute()
+@pytest.mark.parametrize("path", [*NOTEBOOKS.glob("*.ipynb"), *PAPERS.glob("*.ipynb")], ids=lambda path: path.stem)
+def test_notebooks_have_the_outputs_that_they_print_now(path, monkeypatch):
+    pytest.importorskip("nbclient", reason="nbclient is in the extras `notebooks` and `test-all`")
+    monkeypatch.syspath_prepend(str(ROOT / "docs" / "site"))
+    notebook = importlib.import_module("run_notebooks").run(path)
     assert complaints(notebook) == []
-    assert [len(cell["outputs"]) > 0 for cell in notebook.cells if cell.cell_type == "code"] == stored
+    cells = zip(outputs_of(json.loads(path.read_text())), outputs_of(notebook), strict=True)
+    for number, (stored, now) in enumerate(cells, start=1):
+        assert [kind for kind, _ in stored] == [kind for kind, _ in now], f"cell {number}"
+        for (_, before), (_, after) in zip(stored, now, strict=True):
+            assert is_same(before, after), f"cell {number} stores:\n{before}\nand prints:\n{after}"
 
 
 def test_unexecuted_notebooks_are_detected():

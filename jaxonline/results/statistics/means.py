@@ -326,7 +326,8 @@ def quantile_over_runs(values: Float[np.ndarray, "L R *rest"], probability: floa
 
 N_RESAMPLES = 2000
 MAX_WEIGHTS = 2**22  # drawn at a time
-ROUNDING_ERROR = 1e-10  # of the variance of a resample, relative to its mean square
+ROUNDING_ERROR = 1e-10  # smallest variance of a resample whose runs differ, relative to its mean square
+INEXACT = 1e-3  # a smaller variance, relative to the mean square, has lost digits in one pass
 MAX_CACHED_RUNS = 500
 MAX_OVERHANG = 1.0  # of a band beyond the runs, in units of their range
 LEAST_SYMMETRIC_RUNS, SYMMETRIC = 100, 0.15  # runs, and skewness / sqrt(runs), of nearly normal means
@@ -427,14 +428,22 @@ def _of_symmetric_runs(runs: np.ndarray, level: float) -> tuple[float, float]:
 
 
 def _ratios(runs: Float[np.ndarray, "R G"]) -> Float[np.ndarray, "B G"]:
-    """Return (mean - expectation) / standard error of B resamples of at least two runs; 0 without variation."""
+    """Return (mean - expectation) / standard error of B resamples of at least two runs; 0 without variation.
+
+    Where the difference of two sums loses digits of a variance, a second pass sums the squares around the mean.
+    """
     n = len(runs)
     runs = runs - runs.mean(axis=0)
     ratios = []
     for weights in _weights(n) if n <= MAX_CACHED_RUNS else _draw_weights(n):
         mean, square = weights @ runs / n, weights @ runs**2 / n
         variance = square - mean**2
-        varies = variance > ROUNDING_ERROR * square  # otherwise all runs of the resample are equal
+        inexact = variance < INEXACT * square
+        for i in np.flatnonzero(inexact.any(axis=0)):
+            rows = inexact[:, i]
+            squares = (runs[:, i] - mean[rows, i, None]) ** 2
+            variance[rows, i] = np.einsum("br,br->b", weights[rows], squares) / n
+        varies = variance > ROUNDING_ERROR * square  # otherwise all runs of the resample are equal, up to rounding
         ratios.append(np.where(varies, mean / np.sqrt(np.where(varies, variance, 1.0) / (n - 1)), 0.0))
     return np.concatenate(ratios)
 
