@@ -261,7 +261,7 @@ def real_array(name: str, value: Any, wanted: str = "hold real numbers") -> np.n
         raise ArgumentTypeError(name, f"must {wanted} (got {quote(value)})") from None
     if array.size == 0 and isinstance(value, Sequence) and not isinstance(value, str | bytes):
         return array
-    if array.dtype.kind in "OUTb" and type(value).__module__.startswith("pandas."):
+    if array.dtype.kind in "OUTb" and type(value).__module__.partition(".")[0] == "pandas":
         return _pandas_array(name, value, wanted)
     kind = array.dtype
     if not jax.dtypes.issubdtype(kind, np.number) or jax.dtypes.issubdtype(kind, np.complexfloating):

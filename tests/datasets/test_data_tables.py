@@ -27,6 +27,7 @@ def table_of(folder, text, **options):
     return np.column_stack(load(folder / "a.csv", **options)[1:3]).tolist()
 
 
+@pytest.mark.filterwarnings("ignore:.*has no name")
 @pytest.mark.parametrize(("text", "options", "rows"), GOOD)
 def test_a_table_of_text_is_read(tmp_path, text, options, rows):
     assert table_of(tmp_path, text, **options) == rows
