@@ -258,15 +258,15 @@ def real_set(name: str, data: Sequence[str] = ()) -> tuple[np.ndarray, np.ndarra
         X, y = load_breast_cancer(return_X_y=True)
         return np.asarray(X, float), np.asarray(y, float)
     if canonical_name(name):
-        return load_set(name, data)[1:]
+        return load_set(name, data)[1:3]
     if any(file.stem == name for path in search_paths(data or None) for file in data_files(path)):
-        return load(name, data or None)[1:]
+        return load(name, data or None)[1:3]
     if data:
         raise ArgumentError("data", f"must hold {name} (got {', '.join(map(str, data))}); without data it is fetched")
     with warnings.catch_warnings():  # scikit-learn also warns where there is no cache
         warnings.filterwarnings("ignore", "Invalid cache", RuntimeWarning)
         frame, target = fetch_by_name(name, version=1)
-    return to_arrays(Path(name), select_columns(Path(name), text_cells(frame), target, ()))
+    return to_arrays(Path(name), select_columns(Path(name), text_cells(frame), target))[:2]
 
 
 def fetch_by_name(name: str, version: int | None = None) -> tuple[Any, str | None]:

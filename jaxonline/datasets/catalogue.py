@@ -20,11 +20,13 @@ class DataSet(NamedTuple):
         name: the requested name, or the name of the file.
         X: instances [n, d], float64.
         y: targets [n], float64.
+        names: the d names of the columns of X.
     """
 
     name: str
     X: np.ndarray
     y: np.ndarray
+    names: tuple[str, ...] = ()
 
 
 class Source(NamedTuple):
@@ -58,6 +60,7 @@ SOURCES = {
         member_hash="de0ea69da1efaab8b9655ffed828547d10dd68c1fb8c6e0163e6a988def393a6",
     ), target=0),
 }  # fmt: skip
+DIABETES = ("age", "sex", "bmi", "bp", *(f"s{j}" for j in range(1, 7)))  # as in scikit-learn
 ALIASES = {"ar4": "AR(4)", "bias": "Bias correction", "bias-correction": "Bias correction"}
 
 
@@ -100,13 +103,16 @@ def ar4(n_rounds: int = 5000, seed: int = 41) -> DataSet:
 
     Example:
         >>> from jaxonline.datasets import ar4
-        >>> name, X, y = ar4()
+        >>> name, X, y, names = ar4()
         >>> name, X.shape, bool((X[5, 3] == y[4]) and (X[5, 0] == y[1]))
         ('AR(4)', (5000, 4), True)
+        >>> names
+        ('lag 4', 'lag 3', 'lag 2', 'lag 1')
     """
     n = check.count("n_rounds", n_rounds) + 4
     noise = np.random.RandomState(check.count("seed", seed, ge=0)).randn(n)
     series = np.zeros(n)
     for t in range(4, n):
         series[t] = 0.5 * series[t - 1] - 0.3 * series[t - 2] + 0.2 * series[t - 3] + 0.1 * series[t - 4] + noise[t]
-    return DataSet("AR(4)", np.stack([series[lag : n - 4 + lag] for lag in range(4)], axis=1), series[4:])
+    X = np.stack([series[lag : n - 4 + lag] for lag in range(4)], axis=1)
+    return DataSet("AR(4)", X, series[4:], tuple(f"lag {lag}" for lag in (4, 3, 2, 1)))

@@ -54,8 +54,8 @@ def fetch_file(name: str, archive: Archive) -> bytes:
     return content
 
 
-def fetch_openml(name: str, source: OpenML) -> tuple[np.ndarray, np.ndarray]:
-    """Fetch X and y of set `name` from OpenML.
+def fetch_openml(name: str, source: OpenML) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+    """Fetch X, y and the names of the columns of set `name` from OpenML.
 
     Raises:
         OSError: the set cannot be fetched.
@@ -68,7 +68,7 @@ def fetch_openml(name: str, source: OpenML) -> tuple[np.ndarray, np.ndarray]:
     if checksum(X, y) != source.numbers_hash:
         problem = f"the checksum of the numbers from OpenML must be {source.numbers_hash} (got {checksum(X, y)})"
         raise ValueError(f"{name}: {problem}; delete the folder openml in scikit-learn's get_data_home()")
-    return X, y
+    return X, y, tuple(bunch.feature_names)
 
 
 def checksum(X: np.ndarray, y: np.ndarray) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from jaxonline.datasets.catalogue import SOURCES, SUFFIXES, DataSet, Source, ar4, canonical_name, diabetes
+from jaxonline.datasets.catalogue import DIABETES, SOURCES, SUFFIXES, DataSet, Source, ar4, canonical_name, diabetes
 from jaxonline.datasets.fetch import Archive, OpenML, fetch_file, fetch_openml
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, did_you_mean
@@ -20,24 +20,39 @@ def load(
     data: str | Path | Sequence[str | Path] | None = None,
     *,
     target: str | int | None = None,
+    drop: Sequence[str | int] = (),
+    one_hot: Sequence[str | int] | Literal["auto"] = (),
     impute: Literal["mean", "median"] | None = None,
+    positive: str | float | None = None,
+    centre: bool = False,
+    scale: bool = False,
 ) -> DataSet:
     """Load a data set by name or from a file.
 
     Args:
         name: "diabetes" (`datasets.diabetes`), "AR(4)", a set of the UCI repository (Airfoil, Concrete, Bias correction
             or Naval, in any case), the path of a file, or the name without ending of a file in `data`. Files are .npz
-            with X and y, .csv, or columns of text, with or without a header; columns of dates or words are left out
-            with a warning.
+            with X and y, .csv, .parquet, or columns of text, with or without a header. Columns without a name (an
+            index) are left out with a warning.
         data: folders and files to search before the folder of the environment variable JAXONLINE_DATA. A set of the UCI
             repository that is in none of them is fetched, verified and cached. A local file of such a set may have
             fewer rows.
         target: name or number of the target column, for files of columns; the last one by default.
-        impute: fill missing values with this statistic of their column.
+        drop: names or numbers of columns to leave out. Known sets have no `drop`, `one_hot` and `positive`.
+        one_hot: names or numbers of columns of categories, or "auto" for all columns of words. Each of the at most 100
+            categories of a column becomes a column of zeros and ones, such as "city=Paris", after the other columns.
+        impute: fill missing values with this statistic of their column, and a missing category with the statistic of
+            each of its columns.
+        positive: for classification, the target that becomes the label +1; all other targets become -1.
+        centre: whether to subtract the mean of each column of X.
+        scale: whether to divide each column by its standard deviation, and then all columns by the length of the
+            longest row. Without `positive`, the mean of the targets is also subtracted, and the targets are divided by
+            their largest absolute value.
 
     Raises:
-        ValueError: the name is unknown; a cell is empty (named by row and column) without `impute`; a file cannot be
-            read as numbers; a checksum or shape is wrong.
+        ValueError: the name is unknown; a column of words or dates is in neither `drop` nor `one_hot`; a column has
+            more than 100 categories; a cell is empty (named by row and column) without `impute`; a file cannot be read
+            as numbers; a checksum or shape is wrong.
         OSError: a set cannot be fetched.
         ModuleNotFoundError: a set must be fetched, and pooch is not installed (`pip install 'jaxonline[data]'`).
 
@@ -46,34 +61,33 @@ def load(
         >>> from jaxonline.datasets import load
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     file = pathlib.Path(folder) / "tiny.csv"
-        ...     _ = file.write_text("a,b,label\\n1,2,3\\n4,,6\\n")
-        ...     tiny = load("tiny", folder, target="label", impute="mean")
-        >>> tiny.name, tiny.X.tolist(), tiny.y.tolist()
-        ('tiny', [[1.0, 2.0], [4.0, 2.0]], [3.0, 6.0])
+        ...     _ = file.write_text("id,size,city,price\\n1,20,Rome,3\\n2,,Paris,6\\n")
+        ...     tiny = load("tiny", folder, target="price", drop=["id"], one_hot=["city"], impute="mean")
+        >>> tiny.names
+        ('size', 'city=Paris', 'city=Rome')
+        >>> tiny.X.tolist(), tiny.y.tolist()
+        ([[20.0, 0.0, 1.0], [20.0, 1.0, 0.0]], [3.0, 6.0])
     """
-    from jaxonline.datasets.tables import read_table, to_arrays
-
     known = canonical_name(str(check.path("name", name)))
     if target is not None:
         good = isinstance(target, str | int | np.integer) and not isinstance(target, bool)
         check.instance("target", target, good, "the name or the number of a column")
-    paths, path = search_paths(data), Path(name)
-    if known == "AR(4)":
-        return ar4()._replace(name=str(name))
-    if known is not None:
-        return DataSet(str(name), *_load_known(known, paths, target, impute))
-    if not path.is_file():
-        matches = [file for folder in paths for file in data_files(folder) if file.stem.lower() == str(name).lower()]
-        if not matches and str(name).lower() == "diabetes":
-            return DataSet(str(name), *diabetes())
-        if not matches:
-            sets = ("diabetes", "AR(4)", *SOURCES)
-            searched = ", ".join(map(str, [path.resolve(), *paths]))
-            problem = f"must be a file or one of {', '.join(sets)} (got {str(name)!r}, searched {searched})"
-            advice = did_you_mean(str(name), sets) or "; give the path of the file, or its folder as data"
-            raise ArgumentError("name", problem + advice)
-        path = matches[0]
-    return DataSet(path.stem, *to_arrays(path, read_table(path, target), impute))
+    options = {"drop": drop, "one_hot": one_hot, "positive": None if positive is None else str(positive)}
+    for argument in ("drop", "one_hot")[: 1 + (one_hot != "auto")]:
+        good = isinstance(options[argument], Sequence) and not isinstance(options[argument], str)
+        check.instance(argument, options[argument], good, "a list of columns")
+    found, X, y, names = _load_unscaled(name, known, search_paths(data), target, impute, options)
+    is_constant = X.min(axis=0) == X.max(axis=0)  # the deviation may be a rounding error
+    if centre:
+        X = np.where(is_constant, 0.0, X - X.mean(axis=0))
+    if scale:
+        deviations = np.where(is_constant, 0.0, X.std(axis=0))
+        X = X / np.where(deviations > 0, deviations, 1.0)
+        X = X / (np.linalg.norm(X, axis=1).max() or 1.0)
+    if scale and positive is None:
+        y = y - y.mean()
+        y = y / (np.abs(y).max() or 1.0)
+    return DataSet(found, X, y, names)
 
 
 def is_local(name: str | Path, data: str | Path | Sequence[str | Path] | None = None) -> bool:
@@ -105,9 +119,41 @@ def data_files(path: Path) -> list[Path]:
     return sorted(file for file in files if file.suffix in SUFFIXES and file.is_file())
 
 
+def _load_unscaled(
+    name: str | Path,
+    known: str | None,
+    paths: list[Path],
+    target: str | int | None,
+    impute: str | None,
+    options: dict[str, Any],
+) -> DataSet:
+    path, is_diabetes = Path(name), str(name).lower() == "diabetes"
+    for argument, value in options.items():
+        if value and (known or is_diabetes):
+            raise ArgumentError(argument, f"must be left out for the known set {name} (got {value!r})")
+    if known == "AR(4)":
+        return ar4()._replace(name=str(name))
+    if known is not None:
+        return DataSet(str(name), *_load_known(known, paths, target, impute))
+    if not path.is_file():
+        matches = [file for folder in paths for file in data_files(folder) if file.stem.lower() == str(name).lower()]
+        if not matches and is_diabetes:
+            return DataSet(str(name), *diabetes(), DIABETES)
+        if not matches:
+            sets = ("diabetes", "AR(4)", *SOURCES)
+            searched = ", ".join(map(str, [path.resolve(), *paths]))
+            problem = f"must be a file or one of {', '.join(sets)} (got {str(name)!r}, searched {searched})"
+            advice = did_you_mean(str(name), sets) or "; give the path of the file, or its folder as data"
+            raise ArgumentError("name", problem + advice)
+        path = matches[0]
+    from jaxonline.datasets.tables import read_table, to_arrays
+
+    return DataSet(path.stem, *to_arrays(path, read_table(path, target, **options), impute))
+
+
 def _load_known(
     name: str, paths: Sequence[Path], target: str | int | None, impute: str | None
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
     from jaxonline.datasets.tables import read_cells, select_columns, to_arrays
 
     source, drop, content = SOURCES[name], (), None
@@ -126,10 +172,10 @@ def _load_known(
         target = "y"
     elif cells.shape[1] == source.shape[1] + 1 + len(source.drop):  # the original file of UCI
         drop, impute, target = source.drop, impute or source.impute, source.target if target is None else target
-    X, y = to_arrays(file, select_columns(file, cells, target, drop), impute)
+    X, y, names = to_arrays(file, select_columns(file, cells, target, drop), impute)
     if X.shape != source.shape and (local is None or X.shape[1] != source.shape[1] or len(X) > source.shape[0]):
         raise ArgumentError(name, f"must have the shape {source.shape} or fewer rows (got {X.shape} from {file})")
-    return X, y
+    return X, y, names
 
 
 def _local_file(source: Source, paths: Sequence[Path]) -> Path | None:

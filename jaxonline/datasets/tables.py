@@ -24,21 +24,16 @@ _DATE = re.compile(r"\d+([-/.:])\d+\1\d+.*")
 _DATE_OR_WORD = re.compile(rf"{_DATE.pattern}|.*[^\W\d_].*", re.DOTALL)
 _NO_NAME = re.compile(r"(Unnamed: \d+)?")  # as pandas names a column without a name
 _QUOTED_CELL = re.compile(r'(?<![^,;\t \n])"(?:[^"]|"")*"')  # may have separators and line breaks
+MAX_CATEGORIES = 100  # of a column
 _HEADER_SIGNS = 1_000_000  # of a text, among which the separator is looked for
 
 
-def read_table(
-    path: Path, target: str | int | None = None, drop: Sequence[str | int] = (), positive: str | None = None
-) -> pd.DataFrame:
-    """Read a file; `target` is the name or number of a column (default: the last); the target of an .npz file is y.
-
-    Columns of dates or words are left out with a warning. With `positive`, a target is 1 if it equals this word or
-    number, else -1. Raises a ValueError that names the path, and the row and column of a bad cell.
-    """
-    cells = read_cells(path)
-    if path.suffix == ".npz":
-        return cells if positive is None else select_columns(path, cells, "y", (), positive)
-    return select_columns(path, cells, target, drop, positive)
+def read_table(path: Path, target: str | int | None = None, **options: Any) -> pd.DataFrame:
+    """Read a file; `options` are the other arguments of `select_columns`; the target of an .npz file is y."""
+    cells, is_arrays = read_cells(path), path.suffix == ".npz"
+    if is_arrays and not any(options.values()):
+        return cells
+    return select_columns(path, cells, "y" if is_arrays else target, **options)
 
 
 def read_cells(path: Path, content: bytes | None = None) -> pd.DataFrame:
@@ -141,9 +136,26 @@ def _has_words(names: list[str]) -> bool:
 
 
 def select_columns(
-    path: Path, cells: pd.DataFrame, target: str | int | None, drop: Sequence[str | int], positive: str | None = None
+    path: Path,
+    cells: pd.DataFrame,
+    target: str | int | None,
+    drop: Sequence[str | int] = (),
+    one_hot: Sequence[str | int] | str = (),
+    positive: str | None = None,
 ) -> pd.DataFrame:
-    """Select the numeric columns and the target from columns of numbers or text; `path` is for error messages."""
+    """Select the features and the target from columns of numbers or text; `path` is for error messages.
+
+    Args:
+        path: the path of the file.
+        cells: the columns.
+        target: name or number of the target column (default: the last).
+        drop: names or numbers of columns to leave out.
+        one_hot: names or numbers of columns of categories, or "auto" for all columns of words.
+        positive: a target is 1 if it equals this word or number, else -1.
+
+    Raises:
+        ValueError: a column is unknown or has words or dates; a cell is no number. It names the row and column.
+    """
     names = list(cells.columns)
     target_index = _column_index(path, names, -1 if target is None else target, "target")
     if target is None and _NO_NAME.fullmatch(names[target_index]):
@@ -151,28 +163,54 @@ def select_columns(
     flat = pd.Series(cells.to_numpy(object).ravel()).map(str)
     gaps = flat.str.lower().isin(MISSING)
     texts, missing, bad = (part.to_numpy().reshape(cells.shape) for part in (flat, gaps, _parse(flat).isna() & ~gaps))
-    left_out = {target_index, *(_column_index(path, names, column, "drop") for column in drop)}
-    no_name = [j for j, name in enumerate(names) if _NO_NAME.fullmatch(name) and j not in left_out]
-    words = np.flatnonzero((bad | missing).all(axis=0) & ~missing.all(axis=0)).tolist()
-    words = [j for j in words if all(map(_DATE_OR_WORD.fullmatch, texts[~missing[:, j], j]))]  # "1,5" is neither
-    words = [j for j in words if j not in left_out and j not in no_name]
-    named = [names[j] for j in words]
-    for columns, problem in ((no_name, "(from 0) has no name, as an index,"), (named, "holds dates or words")):
-        if columns:
-            warnings.warn(f"{path}: column {str(columns)[1:-1]} {problem} and is left out", stacklevel=3)
-    used = [j for j in range(len(names)) if j not in left_out.union(no_name, words)]
-    if not used:
+    dropped = {_column_index(path, names, column, "drop") for column in drop}
+    coded = {_column_index(path, names, column, "one_hot") for column in one_hot if one_hot != "auto"}
+    for argument, columns in (("drop", dropped & {target_index}), ("one_hot", coded & (dropped | {target_index}))):
+        for j in columns:
+            raise ArgumentError(argument, f"must not name the target or a dropped column (got {names[j]!r})")
+    left = [j for j in range(len(names)) if j not in dropped | coded | {target_index}]
+    no_name = [j for j in left if _NO_NAME.fullmatch(names[j])]
+    if no_name:
+        problem = "(from 0) has no name, as an index, and is left out"
+        warnings.warn(f"{path}: column {str(no_name)[1:-1]} {problem}", stacklevel=3)
+    filled = {j: texts[~missing[:, j], j] for j in left if j not in no_name and (bad | missing)[:, j].all()}
+    words = [j for j, column in filled.items() if len(column) and all(map(_DATE_OR_WORD.fullmatch, column))]
+    if one_hot == "auto":
+        coded = {j for j in words if not all(map(_DATE.fullmatch, filled[j]))}
+    words = [names[j] for j in words if j not in coded]
+    if words:
+        values = ", ".join(map(repr, list(dict.fromkeys(filled[names.index(words[0])]))[:3]))
+        also = f"; so do {quote(words[1:])}" if words[1:] else ""
+        cure = "list it in drop, or in one_hot for a column of zeros and ones for each value"
+        raise ValueError(f"{path}: column {words[0]!r} holds words or dates, such as {values}{also}; {cure}")
+    numeric = [j for j in left if j not in no_name and j not in coded]
+    if not numeric and not coded:
         raise ValueError(f"{path}: must have a numeric column besides the target (got none)")
-    used += [target_index] if positive is None else []
-    for column, row in np.argwhere(bad[:, used].T):
-        name, got = names[used[column]], texts[row, used[column]]
-        raise ValueError(f"{path}: row {row + 1}, column {name!r} must be a number (got {got!r})")
-    numbers = np.where(missing, "nan", texts)[:, used].astype(float)  # as Python reads each number
-    table = pd.DataFrame(numbers, columns=[names[j] for j in used])
+    numeric += [target_index] if positive is None else []
+    for column, row in np.argwhere(bad[:, numeric].T):
+        j = numeric[column]
+        cure = "for classes, give positive" if j == target_index else "correct it, or use drop or one_hot"
+        where = f"{path}: row {row + 1}, column {names[j]!r}"
+        raise ValueError(f"{where} must be a number (got {texts[row, j]!r}); {cure}")
+    numbers = np.where(missing, "nan", texts)[:, numeric].astype(float)  # as Python reads each number
+    table = pd.DataFrame(numbers, columns=[names[j] for j in numeric])
+    columns = [_one_hot(path, names[j], pd.Series(texts[:, j]).mask(missing[:, j])) for j in sorted(coded)]
     if positive is None:
-        return table
+        return pd.concat([table.iloc[:, :-1], *columns, table.iloc[:, -1]], axis=1) if columns else table
     targets = pd.Series(texts[:, target_index], name=names[target_index])
-    return pd.concat([table, _binary_targets(path, targets, positive)], axis=1)
+    return pd.concat([table, *columns, _binary_targets(path, targets, positive)], axis=1)
+
+
+def _one_hot(path: Path, name: str, cells: pd.Series) -> pd.DataFrame:
+    """Return a column of zeros and ones for each category, in sorted order; NaN where the category is missing."""
+    numbers = _parse(cells)
+    is_number = bool((numbers.notna() | cells.isna()).all())  # 1 and 1.0 are the same category
+    table = pd.get_dummies(numbers if is_number else cells, dtype=float)
+    if table.shape[1] > MAX_CATEGORIES:
+        problem = f"column {name!r} must have at most {MAX_CATEGORIES} categories (got {table.shape[1]})"
+        raise ArgumentError("one_hot", f"{problem} in {path}; list it in drop, or merge categories")
+    table.columns = [f"{name}={value:.15g}" if is_number else f"{name}={value}" for value in table.columns]
+    return table.mask(cells.isna())
 
 
 def _column_index(path: Path, names: list[str], column: str | int, argument: str) -> int:
@@ -200,16 +238,21 @@ def _binary_targets(path: Path, cells: pd.Series, positive: str) -> pd.Series:
     return same.map({True: 1.0, False: -1.0})
 
 
-def to_arrays(path: Path, table: pd.DataFrame, impute: str | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Convert a table to X and y; fill missing values with "mean" or "median" of the column, or raise an error."""
-    values = table.to_numpy(float)
+def to_arrays(
+    path: Path, table: pd.DataFrame, impute: str | None = None
+) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+    """Convert a table to X, y and the names of the columns of X.
+
+    Missing values are filled with "mean" or "median" of the column, or raise a ValueError.
+    """
+    values, names = table.to_numpy(float), tuple(map(str, table.columns))
     if impute is not None:
         with warnings.catch_warnings(action="ignore", category=RuntimeWarning):  # of an empty column
             fill = {"mean": np.nanmean, "median": np.nanmedian}[impute](values, axis=0)
         values = np.where(np.isnan(values), fill, values)
     for row, column in np.argwhere(~np.isfinite(values)):
         raise ValueError(
-            f"{path}: row {row + 1}, column {table.columns[column]!r} must be finite (got {values[row, column]}; the "
+            f"{path}: row {row + 1}, column {names[column]!r} must be finite (got {values[row, column]}; the "
             "header does not count as a row); give impute='mean' or 'median' to fill empty cells, or correct the file"
         )
-    return values[:, :-1], values[:, -1]
+    return values[:, :-1], values[:, -1], names[:-1]

@@ -40,8 +40,8 @@ class DataStream(Environment):
     Raises a ValueError if shapes do not match, an entry is not finite, or there are no rows.
 
     Args:
-        X: instances [n, ...], or None for empty vectors. NumPy arrays stay in float64 only if float64 is enabled in
-            JAX.
+        X: instances [n, ...], such as an array or a pandas DataFrame, or None for empty vectors. They stay in float64
+            only if float64 is enabled in JAX.
         y: outcomes [n, ...], such as labels or targets [n], or losses of K experts [n, K].
         order: "file" (as given), "shuffled" (a new permutation in each pass and run), or "iid" (with replacement).
 
@@ -59,15 +59,14 @@ class DataStream(Environment):
     def __post_init__(self) -> None:
         is_empty = self.X is None or (isinstance(self.X, jax.Array) and self.X.shape[1:] == (0,))  # a copy: X was None
         X = np.zeros((len(np.atleast_1d(check.real_array("y", self.y))), 1)) if is_empty else self.X
-        check.rows("X", X, "y", self.y, vectors=False)
-        if self.X is None:
-            set_field(self, "X", X[:, :0])  # type: ignore[index]
+        rows, outcomes = check.rows("X", X, "y", self.y, vectors=False)
         dtype = jnp.result_type(float) if not isinstance(self.X, jax.Array) else self.X.dtype
+        X = self.X if isinstance(self.X, jax.Array) else rows[:, :0] if is_empty else rows
         check.fits_dtype("X", self.X, dtype)
         check.fits_dtype("y", self.y, dtype)
         check.warn_of_tiny_numbers("y", self.y, dtype)
-        set_field(self, "X", jnp.asarray(self.X, dtype))
-        set_field(self, "y", jnp.asarray(self.y, dtype))
+        set_field(self, "X", jnp.asarray(X, dtype))
+        set_field(self, "y", jnp.asarray(self.y if isinstance(self.y, jax.Array) else outcomes, dtype))
 
     oblivious = True
 

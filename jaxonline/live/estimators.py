@@ -181,7 +181,8 @@ class OnlineEstimator(BaseEstimator):
 
     def _validated(self, X: Any, y: Any, **options: Any) -> tuple[np.ndarray, np.ndarray]:
         """Rows and targets as arrays, after scikit-learn's checks."""
-        rows_and_targets: Any = validate_data(self, X, y, dtype=np.float64, **options)
+        with _names_column(X):
+            rows_and_targets: Any = validate_data(self, X, y, dtype=np.float64, **options)
         return rows_and_targets
 
     def _learn(self, X: np.ndarray, targets: np.ndarray, passes: int) -> None:
@@ -195,9 +196,21 @@ class OnlineEstimator(BaseEstimator):
         """The moves of all live learners, one column each."""
         if not (hasattr(self, "lives_") and self._is_valid(X)):
             check_is_fitted(self)
-            X = validate_data(self, X, dtype=np.float64, reset=False)
+            with _names_column(X):
+                X = validate_data(self, X, dtype=np.float64, reset=False)
         X = self._instances(X)
         return np.column_stack([live.moves(X) for live in self.lives_])
+
+
+@contextlib.contextmanager
+def _names_column(X: Any) -> Iterator[None]:
+    """Context manager: the error for a DataFrame with words or gaps names the column."""
+    try:
+        yield
+    except ValueError:
+        if hasattr(X, "columns"):
+            check.finite_array("X", X)
+        raise
 
 
 def _is_floating(array: Any) -> bool:

@@ -224,7 +224,7 @@ def finite_array(name: str, value: Any, *, ndim: int | None = None) -> np.ndarra
         raise ArgumentError(name, f"must have {ndim} dimension{'s' * (ndim != 1)} (got shape {array.shape})")
     bad = np.argwhere(~np.isfinite(array.astype(float)))
     if len(bad):
-        where = f" at {bad[0].tolist()} ({len(bad)} such entries)" if array.ndim else ""
+        where = f" at {bad[0].tolist()}{_column(value, bad[0])} ({len(bad)} such entries)" if array.ndim else ""
         raise ArgumentError(name, f"must be finite (got {array[tuple(bad[0])]}{where})")
     return array
 
@@ -261,6 +261,8 @@ def real_array(name: str, value: Any, wanted: str = "hold real numbers") -> np.n
         raise ArgumentTypeError(name, f"must {wanted} (got {quote(value)})") from None
     if array.size == 0 and isinstance(value, Sequence) and not isinstance(value, str | bytes):
         return array
+    if array.dtype.kind in "OUTb" and type(value).__module__.partition(".")[0] == "pandas":
+        return _pandas_array(name, value, wanted)
     kind = array.dtype
     if not jax.dtypes.issubdtype(kind, np.number) or jax.dtypes.issubdtype(kind, np.complexfloating):
         raise ArgumentTypeError(name, f"must {wanted} (got {quote(value) if array.size < 8 else f'dtype {kind}'})")
@@ -271,12 +273,13 @@ def fits_dtype(name: str, value: Any, dtype: Any) -> None:
     """Check that finite numbers stay finite in `dtype` (1e39 is infinite in float32)."""
     if is_abstract(value) or not jax.dtypes.issubdtype(dtype, np.floating):
         return
-    array = np.asarray(value)
+    array = real_array(name, value) if hasattr(value, "columns") else np.asarray(value)
     if array.dtype == dtype or not jax.dtypes.issubdtype(array.dtype, np.number):
         return
     largest, limit = _largest(array[np.isfinite(array)]), float(jax.numpy.finfo(dtype).max)
     if largest > limit:
-        where = f"in {np.dtype(dtype).name} (got {largest:g}, which is above {limit:.3g}); scale it"
+        place = _column(value, np.argwhere(np.abs(array) == largest)[0])
+        where = f"in {np.dtype(dtype).name} (got {largest:g}{place}, which is above {limit:.3g}); scale it"
         raise ArgumentError(name, f"must be finite {where}")
 
 
@@ -360,6 +363,26 @@ def _unmasked(name: str, value: Any) -> None:
     parts = value if isinstance(value, list | tuple) else (value,)
     if any(isinstance(part, np.ma.MaskedArray) for part in parts):
         raise ArgumentTypeError(name, "must not be a masked array; fill it, or leave out the masked rows")
+
+
+def _pandas_array(name: str, value: Any, wanted: str) -> np.ndarray:
+    """Convert a DataFrame or a Series to an array; the error names the first column that holds no numbers."""
+    columns = []
+    for label, column in (value if value.ndim == 2 else value.to_frame()).items():
+        known = column.notna()
+        is_plain = column.dtype.kind in "biuf"  # bool: as pandas.get_dummies returns columns
+        cells = column.to_numpy(float, na_value=np.nan) if is_plain else np.asarray(column[known].tolist() or [0.0])
+        if cells.dtype.kind not in "biuf":
+            examples = ", ".join(repr(str(cell)) for cell in column[known].unique()[:3])
+            cure = "leave the column out, or encode it with pandas.get_dummies"
+            raise ArgumentTypeError(name, f"must {wanted} (got {examples} in column {label!r}); {cure}")
+        columns.append(cells if is_plain else column.astype(object).where(known, np.nan).to_numpy(float))
+    return np.column_stack(columns).reshape(value.shape)
+
+
+def _column(value: Any, index: Any) -> str:
+    """Return the column of an entry in words, if the value is a DataFrame."""
+    return f" in column {value.columns[index[1]]!r}" if hasattr(value, "columns") and len(index) == 2 else ""
 
 
 def _inside(name: str, array: np.ndarray, **given: float | None) -> None:

@@ -415,7 +415,10 @@ def warn_of_divergence(
         if failed.size:
             facts.append(f"{name!r} in {failed.size:,} of {first.size:,} runs, from round {failed.min():,} on")
             limits |= {limit for limit in [max_copies[name]] if limit is not None}
-    advice = "If steps are too large, use a smaller step size or a radius; a move that is no arm has the loss NaN"
+    advice = (
+        "If steps are too large, use a smaller step size or a radius, or scale the data; a move that is no arm has the "
+        "loss NaN"
+    )
     if limits:
         advice += (
             f". A round with more copies than the {' or '.join(map(str, sorted(limits)))} measured has the loss NaN"

@@ -49,6 +49,7 @@ class Reporter:
         self._done = 0
         self._total = total
         self._learner, self._steps, self._since = "", 0, 0.0  # of the blocks that are played now
+        self._start, self._earlier, self._n_learners = time.monotonic(), 0, 0
         self.seconds_left: float | None = None
         self._lock = threading.RLock()  # threads report steps
         if callable(progress):
@@ -72,6 +73,7 @@ class Reporter:
         """Count steps that were done earlier."""
         with self._lock:
             self._done += n_steps
+            self._earlier += n_steps
 
     def announce(self, line: str) -> None:
         """Show a line before the work begins."""
@@ -102,16 +104,23 @@ class Reporter:
                 self._report(self._done + fraction, self._total, what)
 
     def _estimate(self, learner: str, steps_per_block: int, now: float) -> float | None:
-        """Return the remaining seconds at the pace of this learner after its first block; None before its second block.
+        """Return the remaining seconds; None before the learner's second block.
 
-        The first block contains the compilation, and another learner may have another pace.
+        The first block contains the compilation. The pace is that of the first learner after its first block, and later
+        that of all steps, because the learners that follow must be compiled, too.
         """
-        self._learner, self._steps = learner, 1 + (self._steps if learner == self._learner else 0)
+        if learner != self._learner:
+            self._learner, self._steps, self._n_learners = learner, 0, self._n_learners + 1
+        self._steps += 1
         if self._steps == steps_per_block:
             self._since = now
         if self._steps < 2 * steps_per_block:
             return None
-        return (now - self._since) / (self._steps - steps_per_block) * (self._total - self._done)
+        if self._n_learners > 1:
+            pace = (now - self._start) / (self._done - self._earlier)
+        else:
+            pace = (now - self._since) / (self._steps - steps_per_block)
+        return pace * (self._total - self._done)
 
     def _update_bar(self, done: float, total: float, what: str) -> None:
         left = "" if self.seconds_left is None else f"{datetime.timedelta(seconds=round(self.seconds_left))} left"

@@ -31,7 +31,7 @@ def no_data_and_no_network(monkeypatch, tmp_path_factory):
 
 
 def test_ar4_satisfies_its_recursion():
-    name, X, y = ar4()
+    name, X, y, _ = ar4()
     noise = np.random.RandomState(41).randn(5004)
     assert (name, X.shape, y.shape) == ("AR(4)", (5000, 4), (5000,))
     assert X[0].tolist() == [0.0] * 4
@@ -72,6 +72,8 @@ def test_npz_files_hold_X_and_y(tmp_path):
     assert loaded.X.dtype == loaded.y.dtype == float
     assert (loaded.X.tolist(), loaded.y.tolist()) == (X.tolist(), [0.0, 1.0, 2.0])
     assert load("b", tmp_path, target="label").y.tolist() == [0.0, 1.0, 2.0], "a target is for files of columns"
+    loaded = load("b", tmp_path, drop=["0"])
+    assert (loaded.names, loaded.X.tolist()) == (("1",), [[1.0], [3.0], [5.0]])
     bad = {"no_y": {"X": X}, "short": {"X": X, "y": y[:2]}, "words": {"X": X.astype(str), "y": y}}
     for name, arrays in bad.items():
         np.savez(tmp_path / f"{name}.npz", **arrays)
@@ -79,16 +81,54 @@ def test_npz_files_hold_X_and_y(tmp_path):
             load(name, tmp_path)
 
 
-def test_dates_and_words_are_left_out(tmp_path):
-    """Columns of dates or words raise a warning; decimal commas and a single bad cell raise an error."""
+def test_columns_of_words_are_dropped_or_encoded(tmp_path):
+    """Otherwise the error names the column, and three of its values; also decimal commas are an error."""
     file = tmp_path / "a.csv"
-    rows = ["2013-06-30,1.0,Seoul,10:30:00,,3", "2013-07-01,2.0,,11:30:00,5,4", ",3.0,Ulsan,12:30:00,6,5"]
+    rows = ["2013-06-30,1.0,Seoul,10:30:00,,3", "2013-07-01,2.0,,11:30:00,5,4", ",3.0,Rome,12:30:00,6,5"]
     file.write_text("\n".join(["Date,a,city,time,b,label", *rows]) + "\n")
-    with pytest.warns(UserWarning, match="'Date', 'city', 'time'"):
-        assert load(file, impute="mean").X.tolist() == [[1.0, 5.5], [2.0, 5.0], [3.0, 6.0]]
+    message = r"'Date' holds .*'2013-06-30', '2013-07-01'; so do \['city', 'time'\]; list it in drop, or in one_hot"
+    with pytest.raises(ValueError, match=message):
+        load(file, impute="mean")
+    loaded = load(file, drop=["Date", "city", 3], impute="mean")
+    assert (loaded.names, loaded.X.tolist()) == (("a", "b"), [[1.0, 5.5], [2.0, 5.0], [3.0, 6.0]])
+    with pytest.raises(ValueError, match=r"row 2, column 'city=Rome' must be finite"):
+        load(file, drop=["Date", "time", "b"], one_hot=["city"])
+    with pytest.raises(ValueError, match=r"'Date' holds"):
+        load(file, one_hot="auto")
+    for one_hot, impute, gap in (("auto", "mean", [0.5, 0.5]), (["city"], "median", [0.5, 0.5])):
+        loaded = load(file, drop=["Date", "time"], one_hot=one_hot, impute=impute)
+        assert loaded.names == ("a", "b", "city=Rome", "city=Seoul")
+        assert loaded.X[:, 2:].tolist() == [[0.0, 1.0], gap, [1.0, 0.0]]
+    for options, message in (
+        ({"drop": ["label"]}, "^drop: must not name the target"), ({"drop": "Date"}, "^drop: must be a list"),
+        ({"drop": ["time"], "one_hot": ["time"]}, "^one_hot: must not .* dropped"),
+        ({"one_hot": ["town"]}, "^one_hot: .* no column 'town'"),
+    ):  # fmt: skip
+        with pytest.raises((ValueError, TypeError), match=message):
+            load(file, **options)
+    with pytest.raises(ValueError, match="one_hot: must be left out for the known set airfoil"):
+        load("airfoil", one_hot="auto")
     file.write_text("a;b\n1,5;2\n2,5;3\n")
     with pytest.raises(ValueError, match=r"row 1, column 'a'.*got '1,5'"):
         load(file)
+
+
+def test_numbers_can_be_categories_and_words_can_be_labels(tmp_path):
+    file = tmp_path / "a.csv"
+    file.write_text("code,a,kind\n10,1,yes\n9,2,no\n9.0,3,yes\n")
+    with pytest.raises(ValueError, match=r"row 1, column 'kind' must be a number .*; for classes, give positive"):
+        load(file)
+    loaded = load(file, one_hot=[0], positive="yes")
+    assert loaded.names == ("a", "code=9", "code=10")
+    assert loaded.X.tolist() == [[1.0, 0.0, 1.0], [2.0, 1.0, 0.0], [3.0, 1.0, 0.0]]
+    assert loaded.y.tolist() == [1.0, -1.0, 1.0]
+    for n in (100, 101):
+        file.write_text("id,y\n" + "".join(f"w{i},{i}\n" for i in range(n)))
+        if n == 100:
+            np.testing.assert_array_equal(load(file, one_hot="auto").X.sum(axis=0), np.ones(n))
+        else:
+            with pytest.raises(ValueError, match=r"column 'id' must have at most 100 categories .got 101"):
+                load(file, one_hot="auto")
 
 
 @pytest.mark.parametrize("gap", ["", "?", "NA", "nan"])
@@ -271,10 +311,11 @@ def test_openml_numbers_are_verified(data_folder, monkeypatch):
     assert checksum(local.X, local.y) == SOURCES["Concrete"].origin.numbers_hash
 
     class Bunch:
-        data, target = local.X, local.y
+        data, target, feature_names = local.X, local.y, ["cement", *"bcdefgh"]
 
     monkeypatch.setattr("sklearn.datasets.fetch_openml", lambda **options: asked.update(options) or Bunch)
     np.testing.assert_array_equal(load("Concrete").X, local.X)
+    assert load("Concrete").names[0] == "cement"
     assert asked["data_id"] == 44959
     Bunch.target = local.y + 0.01
     with pytest.raises(ValueError, match=r"Concrete: .*delete the folder openml"):
@@ -283,6 +324,7 @@ def test_openml_numbers_are_verified(data_folder, monkeypatch):
 
 def test_diabetes_equals_scikit_learn_bit_for_bit():
     expected = sklearn.datasets.load_diabetes(return_X_y=True)
-    for array, theirs in zip(load("Diabetes")[1:], expected, strict=True):
+    assert list(load("Diabetes").names) == sklearn.datasets.load_diabetes().feature_names
+    for array, theirs in zip(load("Diabetes")[1:3], expected, strict=True):
         assert array.dtype == np.float64
         np.testing.assert_array_equal(array, theirs)

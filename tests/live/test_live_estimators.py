@@ -94,11 +94,12 @@ def test_learners_of_classes_draw_independently_and_scores_are_those_of_the_next
 
 
 def test_bad_calls():
-    two = {"classes": ["a", "b"]}
+    two, words = {"classes": ["a", "b"]}, pd.DataFrame({"size": Y, "city": CLASSES})
     for says, call in [
         ("passes: must be at least 1", lambda: jo.OnlineRegressor(passes=0).fit(X, Y)),
         ("fit_intercept: must be True or", lambda: jo.OnlineRegressor(fit_intercept="no").fit(X, Y)),
         ("learner: must be a learner", lambda: jo.OnlineRegressor(3).fit(X, Y)),
+        ("X: must hold real numbers .* in column 'city'", lambda: jo.OnlineRegressor().fit(words, Y)),
         ("EXP3 cannot play", lambda: jo.OnlineRegressor(EXP3(0.3)).fit(X, Y)),
         ("classes: must be given", lambda: jo.OnlineClassifier().partial_fit(X, CLASSES)),
         ("at least two classes", lambda: jo.OnlineClassifier().fit(X, np.ones(21, int))),

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 import pytest
 from annotated_types import Gt, Interval
 from jaxtyping import ArrayLike, Float
@@ -88,6 +89,25 @@ def test_a_field_may_be_converted():
         value: Annotated[Any, Convert(doubled)]
 
     assert Twice(2).value == 4
+
+
+def test_errors_of_data_frames_name_the_column():
+    """Columns of bool are numbers, as `pandas.get_dummies` returns them; a missing value is NaN."""
+    stream, y = jo.environments.DataStream, pd.Series([1.0, 2.0, 3.0], name="price")
+    frame = pd.DataFrame({"age": [1, 2, 3], "city": ["Rome", "Oslo", "Rome"]})
+    encoded = stream(pd.get_dummies(frame), y)
+    assert encoded.X.tolist() == [[1.0, 0.0, 1.0], [2.0, 1.0, 0.0], [3.0, 0.0, 1.0]]
+    nullable = pd.DataFrame({"a": pd.array([1, None, 3], "Int64"), "b": [1.0, 2.0, 3.0]})
+    late = frame.assign(city=pd.to_datetime(["2020-01-01"] * 3))
+    for X, outcomes, message in (
+        (frame, y, "^X: must hold real numbers .got 'Rome', 'Oslo' in column 'city'.; .*get_dummies"),
+        (frame.astype({"city": "category"}), y, "^X: .* in column 'city'"), (late, y, "^X: .* in column 'city'"),
+        (nullable, y, "^X: must be finite .got nan at .1, 0. in column 'a'"),
+        (frame.assign(city=[1.0, 2.0, 1e39]), y, r"^X: .*got 1e\+39 in column 'city'"),
+        (frame[["age"]], frame["city"], "^y: .*'Rome', 'Oslo' in column 'city'"),
+    ):  # fmt: skip
+        with pytest.raises((ArgumentError, ArgumentTypeError), match=message):
+            stream(X, outcomes)
 
 
 @pytest.mark.parametrize("kind", [ArgumentError, ArgumentTypeError])

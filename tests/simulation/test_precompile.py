@@ -70,8 +70,11 @@ def test_search_compiles_one_program_even_if_its_first_rung_needs_few_devices():
 
 
 def test_the_remaining_time_follows_from_two_blocks_of_one_learner(monkeypatch):
-    """Six blocks of two steps. The first block takes 100 s, the others 1 s a step; another learner starts anew."""
-    clock = itertools.chain([50.0, 100.0], itertools.count(101.0))
+    """Six blocks of two steps. The first block takes 100 s, the others 1 s a step.
+
+    The second learner has the pace of all steps, with the compilation of the first one.
+    """
+    clock = itertools.chain([0.0, 50.0, 100.0], itertools.count(101.0))
     monkeypatch.setattr("jaxonline.simulation.progress.time.monotonic", lambda: next(clock))
     with Reporter(False, total=12) as reporter:
 
@@ -83,6 +86,6 @@ def test_the_remaining_time_follows_from_two_blocks_of_one_learner(monkeypatch):
             return left
 
         assert seconds_left("first", 6) == [None, None, None, 8.0, 7.0, 6.0]
-        assert seconds_left("second", 6) == [None, None, None, 2.0, 1.0, 0.0]
+        assert seconds_left("second", 6) == [None, None, None, 108 / 10 * 2, 109 / 11, 0.0]
         reporter.advance("best in hindsight")
         assert reporter.seconds_left is None

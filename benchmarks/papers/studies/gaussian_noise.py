@@ -167,7 +167,7 @@ class GaussianNoise(Study):
         Raises a ValueError if the set is not in the given `data` or has no surrogate kernel, and an OSError if it
         cannot be fetched.
         """
-        _, X, y = load_set(name, () if self.data is None else (str(self.data),))
+        _, X, y, _ = load_set(name, () if self.data is None else (str(self.data),))
         limit = self.real_width * math.sqrt(X.shape[1] / 2)
         _check_surrogate("real_noises", max(self.real_noises), f"real_width sqrt({X.shape[1]} / 2)", limit)
         order = np.random.default_rng(seed).permutation(len(y))

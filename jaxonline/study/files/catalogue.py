@@ -11,11 +11,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, Literal, NamedTuple
 
-import numpy as np
-
 from jaxonline import datasets
 from jaxonline.datasets.catalogue import SOURCES
-from jaxonline.datasets.tables import read_table, to_arrays
 from jaxonline.environments import DataStream
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, did_you_mean
@@ -33,6 +30,7 @@ def data_stream(
     set: str | None = None,
     target: str | int | None = None,
     drop: list[str] = [],  # noqa: B006
+    one_hot: list[str] | Literal["auto"] = [],  # noqa: B006
     impute: Literal["mean", "median"] | None = None,
     positive: str | int | float | None = None,
     order: Literal["file", "shuffled", "iid"] = "shuffled",
@@ -47,7 +45,9 @@ def data_stream(
             folder of the study file.
         set: name of a known data set instead of a file: diabetes, AR(4), Airfoil, Concrete, Bias correction, Naval.
         target: name or number of the predicted column; by default the last column.
-        drop: names of columns to leave out. Columns of words or dates are always left out.
+        drop: names of columns to leave out.
+        one_hot: names of columns of categories, or "auto" for all columns of words: each category becomes a column of
+            zeros and ones. By default, a column of words or dates is an error.
         impute: how to fill the missing values of each column; by default, missing values are an error.
         positive: for classification, the target value that becomes the label +1; all other target values become -1.
         order: order of the rows: "shuffled" (anew for each pass and run), "iid" (drawn with replacement) or "file".
@@ -57,43 +57,32 @@ def data_stream(
             their largest absolute value.
 
     Raises:
-        ValueError: not exactly one of file and set is given; target, drop, impute or positive is given with a set; the
-            set is unknown; the data cannot be read.
+        ValueError: not exactly one of file and set is given; an option of files is given with a set; the set is
+            unknown; the data cannot be read.
         OSError: the set cannot be downloaded.
     """
     if (file is None) == (set is None):
         raise ArgumentError("file", f"must be given, or else set (got {'none' if file is None else 'both'})")
+    options: Any = {"target": target, "drop": drop, "one_hot": one_hot, "impute": impute, "positive": positive}
+    scaling: Any = {"centre": centre, "scale": scale}
     if set is not None:
-        options = {"target": target, "drop": drop or None, "impute": impute, "positive": positive}
         for name, value in options.items():
-            if value is not None:
+            if value not in (None, []):
                 raise ArgumentError(name, f"must be left out beside set (got {check.quote(value)})")
         names = ("diabetes", "AR(4)", *SOURCES)
         if set.lower() != "diabetes" and datasets.canonical_name(set) is None:
             raise ArgumentError("set", f"must be one of {', '.join(names)} (got {set!r}){did_you_mean(set, names)}")
-        X, y = datasets.load(set)[1:]
+        data = datasets.load(set, **scaling)
     else:
         path = folder / str(file)
         if not path.is_file():
             raise ArgumentError("file", f"must be an existing file (got {file!r}); there is no file {str(path)!r}")
-        label = None if positive is None else str(positive)
-        X, y = to_arrays(path, read_table(path, target, drop, label), impute)
-    if centre:
-        X = X - X.mean(axis=0)
-    if scale:
-        X, y = scaled_data(X, y, targets=positive is None)
-    return DataStream(X, y, order)
+        data = datasets.load(path, **options, **scaling)
+    if set is None:
+        import pandas as pd
 
-
-def scaled_data(X: np.ndarray, y: np.ndarray, targets: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Scale columns to unit variance, then rows to length at most 1; if `targets`, scale y to mean 0 in [-1, 1]."""
-    deviations = X.std(axis=0)
-    X = X / np.where(deviations > 0, deviations, 1.0)
-    X = X / (np.linalg.norm(X, axis=1).max() or 1.0)
-    if targets:
-        y = y - y.mean()
-        y = y / (np.abs(y).max() or 1.0)
-    return X, y
+        return DataStream(pd.DataFrame(data.X, columns=data.names), data.y, order)  # for the names in messages
+    return DataStream(data.X, data.y, order)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -57,8 +57,8 @@ def run_file(console: Any, file: str, out: str | None, overrides: dict[str, Any]
     written = report.save(folder)
     if (folder / COPY).resolve() != own:
         written.insert(0, write_atomically(folder / COPY, study.source.text))
-    paths = ", ".join(map(str, written))
-    console.print(f"{paths} written; {time.perf_counter() - began:.1f} s in all", markup=False, highlight=False)
+    console.print(f"{', '.join(map(str, written))} written", markup=False, highlight=False)
+    console.print(f"{time.perf_counter() - began:.1f} s in all", markup=False, highlight=False)
 
 
 def show_folder(console: Any, folder: str) -> None:

@@ -103,6 +103,8 @@ def test_user_data_user_learners_and_grids_are_read(folder):
         ({"centre": True}, [[-2.0, 0.0], [0.0, 0.0], [2.0, 0.0]], [1.0, 2.0, 6.0]),
         ({"positive": 6}, [[1.0, 2.0], [3.0, 2.0], [5.0, 2.0]], [-1.0, -1.0, 1.0]),
         ({"target": "a", "drop": ["b"]}, [[1.0], [2.0], [6.0]], [1.0, 3.0, 5.0]),
+        ({"one_hot": ["b"]}, [[1.0, 1.0], [3.0, 1.0], [5.0, 1.0]], [1.0, 2.0, 6.0]),
+        ({"drop": ["b"], "one_hot": "auto"}, [[1.0], [3.0], [5.0]], [1.0, 2.0, 6.0]),
     ],
 )
 def test_data_are_selected_centred_and_scaled(folder, beside, X, y):
