@@ -84,7 +84,9 @@ def draw_sizes(measured: dict[str, Any], path: Path) -> None:
             ticks |= rates.keys()
             ours = name == one["ours"]
             label = f"{one['title']} ({one['unit']}s)" if ours else None
-            axes.plot(rates.keys(), rates.values(), **look | ({} if ours else bound_look()), label=label)
+            axes.plot(
+                rates.keys(), rates.values(), **look | {"markevery": 1} | ({} if ours else bound_look()), label=label
+            )
     axes.plot([], [], color="0.4", marker="o", **bound_look(), label="plain jax vmap(scan)")
     axes.set_xticks(sorted(ticks), [f"{tick:,}" for tick in sorted(ticks)])
     style_axes(axes, "runs", "a second", wrap_title(f"{measured['machine']}, {measured['date']}", PAGE_WIDTH))

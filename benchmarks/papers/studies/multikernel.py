@@ -167,9 +167,7 @@ def plot_running(results: Sequence["SetResult"], forecaster: str = "ridge") -> A
             rounds = np.arange(1, len(curve) + 1)[len(curve) // 100 :]
             axes.plot(rounds, 1e3 * curve[rounds - 1], **look, label=name)
         is_zero = not np.any(curves)  # all errors are 0 if all targets are equal
-        figures.finish(
-            axes, "round", "mean squared error up to the round, x 1000", result.name, "x" if is_zero else "xy"
-        )
+        figures.finish(axes, "round", "running mean squared error x 1000", result.name, "x" if is_zero else "xy")
     figures.legend_below(figure, 4, panels[0])
     return figure
 

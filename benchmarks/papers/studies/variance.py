@@ -102,7 +102,7 @@ class Variance(Study):
         """
         title = (
             f"Estimating l'(E X) without bias from noisy copies of X: E X = {self.mean:g}, Var X = "
-            f"{self.noise_variance:g}. Lower left is better\nDots: p = {', '.join(f'{p:g}' for p in self.ps)}"
+            f"{self.noise_variance:g}. Lower left is better. Dots: p = {', '.join(f'{p:g}' for p in self.ps)}"
         )
         figure, panels = figures.panels(2, 3, 5.2, title)
         *of_losses, last = panels.ravel()

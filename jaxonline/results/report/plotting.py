@@ -252,10 +252,11 @@ class LogTicks(LogLocator):
         room = self.axis.get_tick_space()
         if self.axis.axis_name == "x" and high > 1e3:  # long tick labels
             room = 2 * room // 3
-        self.set_params(subs=(1, 2, 5) if 3 * math.log10(high / low) <= min(room, 9) else (1,), numticks=max(room, 3))
-        ticks = np.asarray(super().tick_values(vmin, vmax))
-        if ((low <= ticks) & (ticks <= high)).sum() > 1:
-            return ticks
+        for subs in ((1,), (1, 2, 5)) if 3 * math.log10(high / low) > min(room, 9) else ((1, 2, 5),):
+            self.set_params(subs=subs, numticks=max(room, 3))
+            ticks = np.asarray(super().tick_values(vmin, vmax))
+            if ((low <= ticks) & (ticks <= high)).sum() > 1:
+                return ticks
         return [tick for tick in MaxNLocator(4).tick_values(low, high) if tick > 0]
 
 
