@@ -83,7 +83,7 @@ class BanditAlgorithms(Study):
         ]
         return sorted(rows, key=lambda row: row["gap"])
 
-    @figures.drawn
+    @figures.paper_style
     def plot(self, gaps: list[dict[str, Any]], arms: list[dict[str, Any]], thompson: Regrets) -> Any:
         """Draw the regrets with 95 % intervals; lines without dots are closed forms and bounds."""
         title = "Bandit Algorithms (Lattimore and Szepesvari 2020): Gaussian arms with variance 1"

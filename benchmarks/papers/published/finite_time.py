@@ -104,7 +104,7 @@ class FiniteTime(Study):
             for row, share in zip(published.regret_rows(result), best_arm_shares(result), strict=True)
         ]
 
-    @figures.drawn
+    @figures.paper_style
     def plot(self, results: dict[int, jo.Result]) -> Any:
         """Draw for each distribution the share of pulls of the best arm, and the regret with 95 % bands."""
         columns, rows = min(len(results), 4), -(-len(results) // 4)

@@ -92,7 +92,7 @@ class NonStationary(Study):
             for row, own in zip(published.regret_rows(result), shares, strict=True)
         ]
 
-    @figures.drawn
+    @figures.paper_style
     def plot(self, result: jo.Result) -> Any:
         """Draw mean rewards, the regret with 95 % bands, and the shares of the best arm between recorded rounds."""
         title = "Garivier and Moulines (2011), abrupt changes"

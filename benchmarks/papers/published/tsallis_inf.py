@@ -119,7 +119,7 @@ class TsallisExperiments(Study):
             for row in published.regret_rows(result)
         ]
 
-    @figures.drawn
+    @figures.paper_style
     def plot(self, results: dict[str, jo.Result]) -> Any:
         """Draw the regrets with 95 % bands on logarithmic axes."""
         title = f"Zimmert and Seldin (2021): K = {self.arms}, gap {self.gap:g}"

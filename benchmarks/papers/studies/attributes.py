@@ -283,7 +283,7 @@ def _curve_rows(curves: dict[str, np.ndarray]) -> list[dict[str, Any]]:
     ]
 
 
-@figures.drawn
+@figures.paper_style
 def plot_images(X: np.ndarray, y: np.ndarray, n_attributes: int, seed: int) -> Any:
     """Draw the paper's Fig. 1: six images of threes and fives, and below them only the pixels that a learner sees."""
     rng = np.random.default_rng([seed, 35])
@@ -301,7 +301,7 @@ def plot_images(X: np.ndarray, y: np.ndarray, n_attributes: int, seed: int) -> A
     return figure
 
 
-@figures.drawn
+@figures.paper_style
 def plot_prefixes(curves: dict[str, np.ndarray], n_attributes: int) -> Any:
     """Draw the paper's Fig. 2: mean and deviation of the squared test error on "3 vs 5" by examples and attributes."""
     figure, ((left, right),) = figures.panels(1, 2, 3.2, "3 vs 5, centred pixels", sharey=True)

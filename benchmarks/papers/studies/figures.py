@@ -10,7 +10,7 @@ from jaxonline.results.statistics.ranking import closest_decision
 GUIDE = {"color": "0.7", "lw": 0.6, "zorder": 0}  # a line with a meaning, which the legend names: start of a phase
 ZERO = {"color": "0.25", "ls": ":"}  # the predictor 0
 Styles = Mapping[str, tuple[str, str]]  # colour and line of each learner
-drawn = plotting.use_style("paper")  # a decorator of all functions that draw
+paper_style = plotting.use_style("paper")  # a decorator of all functions that draw
 
 
 def panels(rows: int, columns: int, height: float, title: str = "", **options: Any) -> tuple[Any, Any]:

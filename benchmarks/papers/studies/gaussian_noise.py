@@ -225,7 +225,7 @@ class GaussianNoise(Study):
             sentences.append(f"Algorithm 1 runs out of storage with probability {risks[ALGORITHM_1]:.1g} in a run.")
         return sentences + better_than_both(at_one[0])
 
-    @figures.drawn
+    @figures.paper_style
     @ignore_skewness_warnings()
     def plot(self, by_noise: Sequence[ComparisonResult], at_one: Sequence[ComparisonResult], zero: float) -> Any:
         """Plot regret against the noise, regret and bounds (hollow) against rounds at one noise, and slopes.

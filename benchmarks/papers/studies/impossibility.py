@@ -244,7 +244,7 @@ GROWTHS = (
 )  # fmt: skip
 
 
-@figures.drawn
+@figures.paper_style
 @ignore_skewness_warnings()
 def plot_impossibility(
     worlds: Mapping[str, ComparisonResult], rows: Sequence[Mapping[str, Any]], unavoidable: float

@@ -155,7 +155,7 @@ def _row(data: str, algorithm: str, forecaster: str, paper: float | None, mse: n
     }  # fmt: skip
 
 
-@figures.drawn
+@figures.paper_style
 def plot_running(results: Sequence["SetResult"], forecaster: str = "ridge") -> Any:
     """Plot the mean squared error up to each round, averaged over dictionaries, with one panel per data set."""
     title = f"Running mean squared error, experts: {NAMES[forecaster]}"
@@ -172,7 +172,7 @@ def plot_running(results: Sequence["SetResult"], forecaster: str = "ridge") -> A
     return figure
 
 
-@figures.drawn
+@figures.paper_style
 def plot_weights(results: Sequence["SetResult"], forecaster: str = "ridge") -> Any:
     """Plot the kernels' weights after the last round, for the first dictionary, with one panel per data set."""
     title = f"Final weights, experts: {NAMES[forecaster]}"

@@ -219,7 +219,7 @@ def fit_means(x: np.ndarray, samples: np.ndarray) -> Fit:
     return Fit(fit_power([x], samples.mean(axis=1)).exponents, np.array([error]))
 
 
-@figures.drawn
+@figures.paper_style
 def plot_rates(rows: Sequence[Mapping[str, Any]], costs: Sequence[Mapping[str, Any]]) -> Any:
     """Plot regrets (bars: 2 standard errors) and bounds against T for both choices of m, and operations against m."""
     figure, ((*left, right),) = figures.panels(1, 3, 3.6)

@@ -231,7 +231,7 @@ def _numbers(compared: ComparisonResult) -> dict[str, Any]:
     } | compared.curves()
 
 
-@figures.drawn
+@figures.paper_style
 @ignore_skewness_warnings()
 def plot_losses(cells: Mapping[Case, ComparisonResult], zero: Mapping[Case, np.ndarray]) -> Any:
     """Plot regret against rounds with both step sizes, and the theorem's bound; one panel for each kernel and loss.
@@ -257,7 +257,7 @@ def plot_losses(cells: Mapping[Case, ComparisonResult], zero: Mapping[Case, np.n
     return figure
 
 
-@figures.drawn
+@figures.paper_style
 @ignore_skewness_warnings()
 def plot_laws(
     laws: Mapping[Case, ComparisonResult], rows: Mapping[Case, list[dict[str, Any]]], zero: Mapping[Case, np.ndarray]

@@ -124,7 +124,7 @@ class RadialKernels(Study):
         """Return the data set for a kernel."""
         return RadialProblem(kernel, self.dimension, self.noise, self.c, self.label_noise, self.rounds, seed)
 
-    @figures.drawn
+    @figures.paper_style
     @ignore_skewness_warnings()
     def plot(
         self, compared: Mapping[str, tuple[ComparisonResult, ComparisonResult]], facts: Mapping[str, Mapping[str, Any]]

@@ -93,7 +93,7 @@ class Variance(Study):
         """Return E (X - centre)^2, the second moment of X about a point of expansion."""
         return self.noise_variance + (self.mean - centre) ** 2
 
-    @figures.drawn
+    @figures.paper_style
     def plot(self, rows_by_case: RowsByCase) -> Any:
         """Draw a panel for each loss: curves over p (geometric distribution), and markers (optimised distributions).
 

@@ -209,7 +209,7 @@ def legend_below(axes: Axes, handles: Sequence[Any], names: Sequence[str], ax: A
         return
     figure: Any = axes.figure
     size = matplotlib.rcParams["legend.fontsize"]
-    room = (0.52 * max(map(len, names), default=0) + 4.2) * size
+    room = (0.52 * max(map(len, names), default=0) + 5.0) * size
     columns = max(1, min(len(names), int(72 * figure.get_figwidth() / room)))
     figure.set_figheight(figure.get_figheight() + 1.45 * size / 72 * -(-len(names) // columns))
     figure.legend(handles, names, loc="outside lower center", ncols=columns)
