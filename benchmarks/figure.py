@@ -16,7 +16,7 @@ from jaxonline.results.report.plotting import (
     COLOURS,
     PAGE_WIDTH,
     bound_look,
-    entries,
+    legend_entries,
     line_looks,
     set_log_scale,
     set_log_scales,
@@ -90,7 +90,7 @@ def draw_sizes(measured: dict[str, Any], path: Path) -> None:
     axes.plot([], [], color="0.4", marker="o", **bound_look(), label="plain jax vmap(scan)")
     axes.set_xticks(sorted(ticks), [f"{tick:,}" for tick in sorted(ticks)])
     style_axes(axes, "runs", "a second", wrap_title(f"{measured['machine']}, {measured['date']}", PAGE_WIDTH))
-    figure.legend(**entries(axes), loc="outside lower center", ncols=2)
+    figure.legend(**legend_entries(axes), loc="outside lower center", ncols=2)
     write_figure(figure, path, dpi=200)
 
 

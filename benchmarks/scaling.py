@@ -25,7 +25,7 @@ from benchmarks.noisy_linear import RADIUS, STD, STEP
 from jaxonline.results.report.plotting import (
     COLOURS,
     PAGE_WIDTH,
-    entries,
+    legend_entries,
     set_log_scales,
     style_axes,
     use_style,
@@ -105,7 +105,7 @@ def draw(measured: dict[str, list[dict[str, Any]]], path: Path) -> None:
         style_axes(axes, LABELS[name], "rounds per second" if name == "runs" else "", "")
     title = f"Noisy linear: {RUNS:,} runs, d = {D}, {ROUNDS:,} rounds, but for what varies; {machine()}"
     figure.suptitle(wrap_title(title, PAGE_WIDTH))
-    figure.legend(**entries(*figure.axes), loc="outside lower center", ncols=2)
+    figure.legend(**legend_entries(*figure.axes), loc="outside lower center", ncols=2)
     write_figure(figure, path, dpi=200)
 
 

@@ -384,36 +384,16 @@ class Result:
         names bounds whose assumptions the game violates.
 
         Args:
-            quantity: a quantity that is a number; by default the regret, or the cumulative loss without a comparator.
+            quantity: as in `plot`.
             bounds: the regret bound of a theorem by learner.
             interval: the kind of interval, as in `mean`.
-            caption: a caption, which adds a table environment. Formulas between dollar signs stay formulas, and other
-                signs are escaped.
+            caption: a caption, which adds a table environment. Formulas between dollar signs stay formulas.
             columns: the columns in their order: "learner", "queries_per_round", the quantity (such as "regret"), the
                 quantity with "_per_round", "bound", "failed", "overflowed". By default all, without queries that are
                 equal for all learners and without counts of failures that are all 0.
 
         Raises:
             ValueError: an unknown quantity, column or learner.
-
-        Example:
-            >>> import numpy as np, jaxonline as jo
-            >>> loss = np.array([[[1.0]], [[2.0]]])
-            >>> result = jo.Result(("a", "b"), np.arange(1), np.array([1]), {"cumulative_loss": loss, "queries": loss})
-            >>> print(result.to_latex(caption="Losses", columns=["learner", "cumulative_loss"]))
-            \begin{table}
-            \centering
-            \caption{Losses}
-            \begin{tabular}{lr}
-            \toprule
-            learner & cumulative loss \\
-            \midrule
-            a & 1 \\
-            b & 2 \\
-            \bottomrule
-            \end{tabular}
-            \end{table}
-            <BLANKLINE>
         """
         table = summary.horizon_table(self, quantity, bounds, interval=interval, for_paper=True, columns=columns)
         return table.latex(caption) + (f"% {table.caption}\n" if table.caption else "")
@@ -433,16 +413,13 @@ class Result:
         best 7 have colours, and the others are grey. If only one round is recorded, the figure is that of `plot_final`,
         without bounds.
 
-        Names of learners may contain formulas such as `$\epsilon$-greedy`, which the figure shows as formulas.
-
         Args:
             path: where to write the figure (the ending sets the format). PDF files embed their fonts. Without a path,
                 the figure is one of pyplot, which notebooks show.
             quantity: a quantity that is a number; by default the regret, or the cumulative loss without a comparator.
             level: confidence level of each learner's band.
             interval: the kind of interval, as in `Result.bands`.
-            bounds: by learner, a theorem's bound at each recorded round [G], drawn in a second panel as a dashed line
-                with the marker of its learner, but hollow.
+            bounds: by learner, a theorem's bound at each recorded round [G]: a dashed line with hollow markers.
             learners: names of the learners to show, in this order; by default all.
             labels: texts in the figure by learner; by default the names.
             colours: colours of Matplotlib by learner; by default those of the style.
@@ -456,8 +433,7 @@ class Result:
             The Matplotlib axes; `axes.figure` is the figure.
 
         Raises:
-            ValueError: an unknown quantity, learner, colour or style, a bound with the wrong length, or `path` beside
-                `ax`.
+            ValueError: an unknown quantity, learner, colour or style, a wrong length of a bound, or `path` beside `ax`.
 
         Example:
             >>> import numpy as np, jaxonline as jo
@@ -469,8 +445,7 @@ class Result:
         """
         from jaxonline.results.report.curves import plot_result
 
-        choice = learners, labels, colours
-        return plot_result(self, path, quantity, level, interval, bounds, choice, title, style, ax)
+        return plot_result(self, path, quantity, level, interval, bounds, (learners, labels, colours), title, style, ax)
 
     def plot_final(
         self, path: str | Path | None = None, *, quantity: str | None = None, level: float = 0.95,
@@ -491,9 +466,9 @@ class Result:
             quantity: a quantity that is a number; by default the regret, or the cumulative loss without a comparator.
             level: confidence level of the interval of each mean.
             interval: the kind of interval, as in `Result.mean`.
-            learners: names of the learners to show, `labels` and `colours` as in `Result.plot`.
-            labels: texts in the figure by learner.
-            colours: colours of histograms by learner.
+            learners: as in `Result.plot`.
+            labels: as in `Result.plot`.
+            colours: of the histograms, as in `Result.plot`.
             title: title of the figure.
             style: "screen" or "paper", as in `Result.plot`.
             ax: Matplotlib axes in which to draw; by default, a new figure.
@@ -506,12 +481,6 @@ class Result:
 
         Warns:
             SkewedRunsWarning: as in `Result.mean`.
-
-        Example:
-            >>> import numpy as np, jaxonline as jo
-            >>> loss = np.random.default_rng(0).normal(size=(2, 50, 1))
-            >>> measures = {"cumulative_loss": loss, "queries": 0 * loss}
-            >>> axes = jo.Result(("a", "b"), np.arange(50), np.array([1]), measures).plot_final()
         """
         from jaxonline.results.report.distributions import plot_final_values
 

@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.papers.claims.registry import Row, exit_code, run_claims, select, to_json
 from benchmarks.papers.output_paths import check_distinct
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.results.report.plotting import COLOURS, PAGE_WIDTH, entries, figure_names, use_style, write_figure
+from jaxonline.results.report.plotting import COLOURS, PAGE_WIDTH, figure_names, legend_entries, use_style, write_figure
 from jaxonline.store.files import check_file, write_atomically
 
 ENDINGS = (".eps", ".jpg", ".pdf", ".png", ".svg")
@@ -137,7 +137,7 @@ def plot_intervals(rows: Sequence[Row]) -> Any:
     axes.set_ylim(max(len(shown), 1) - 0.5, -0.5)
     axes.set_xlabel("bias in units of the target\n(bounds: value / bound - 1)")
     axes.grid(visible=False, axis="y")
-    figure.legend(**entries(axes), loc="outside lower center", ncols=4)
+    figure.legend(**legend_entries(axes), loc="outside lower center", ncols=4)
     return figure
 
 

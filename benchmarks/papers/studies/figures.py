@@ -67,13 +67,13 @@ def plot_rows(axes: Any, rows: Sequence[Mapping[str, Any]], x: str, y: str, **op
 
 def legend_below(figure: Any, columns: int, *panels: Any) -> None:
     """Add a legend of panels, by default of all, below the figure."""
-    figure.legend(**plotting.entries(*(panels or figure.axes)), loc="outside lower center", ncols=columns)
+    figure.legend(**plotting.legend_entries(*(panels or figure.axes)), loc="outside lower center", ncols=columns)
 
 
 def legend_in(empty: Any, *panels: Any) -> None:
     """Add a legend of panels in an empty panel."""
     empty.set_axis_off()
-    empty.legend(**plotting.entries(*panels), loc="center")
+    empty.legend(**plotting.legend_entries(*panels), loc="center")
 
 
 def format_places(learners_at: Mapping[str, tuple[str, ...]]) -> str:

@@ -215,7 +215,7 @@ def legend_below(axes: Axes, handles: Sequence[Any], names: Sequence[str], ax: A
     figure.legend(handles, names, loc="outside lower center", ncols=columns)
 
 
-def entries(*panels: Any) -> dict[str, Any]:
+def legend_entries(*panels: Any) -> dict[str, Any]:
     """Return the lines of panels by label, as `handles` and `labels` of a legend."""
     handles = {
         label: handle for axes in panels for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
