@@ -15,7 +15,7 @@ from typing import Any
 from benchmarks._jobs import NARROW
 from benchmarks._timing import ratios
 from benchmarks.figure import is_ours
-from jaxonline.results.report.plotting import COLOURS
+from jaxonline.results.report.plotting import COLOURS, PAGE_WIDTH, set_log_scale, use_style, write_figure
 
 HERE = Path(__file__).parent
 CSV, PAGE, FIGURE = HERE / "history.csv", HERE / "README.md", HERE.parent / "build" / "speed-history.png"
@@ -104,15 +104,15 @@ def with_table(page: str, lines: Sequence[Line]) -> str:
     return re.sub(r"^\| job \| goal .*?(?=\n\n|\Z)", lambda _: table(lines), page, flags=re.MULTILINE | re.DOTALL)
 
 
+@use_style("paper")
 def draw(lines: Sequence[Line], path: Path) -> None:
     """Draw a row for each job with a dot for each release: our rate with default settings divided by numba's."""
     from matplotlib.figure import Figure
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     lines = [line for line in lines if line["ratio"]]
     rows = {job: row for row, job in enumerate(dict.fromkeys(line["job"] for line in lines))}
     releases = list(dict.fromkeys(line["release"] for line in lines))
-    figure = Figure(figsize=(9.5, 0.26 * len(rows) + 1.4), layout="constrained")
+    figure = Figure(figsize=(PAGE_WIDTH, 0.2 * len(rows) + 1.4), layout="constrained")
     axes = figure.subplots()
 
     def plot(column: str, some: Sequence[Line], marker: str, **style: Any) -> None:
@@ -121,23 +121,17 @@ def draw(lines: Sequence[Line], path: Path) -> None:
 
     for number, release in enumerate(releases, start=1):
         newest, some = number == len(releases), [line for line in lines if line["release"] == release]
-        style = {"color": COLOURS[0] if newest else "0.6", "alpha": number / len(releases), "ms": 6}
+        style = {"color": COLOURS[0] if newest else "0.6", "alpha": number / len(releases), "ms": 4}
         plot("ratio", some, "o", label=release, **style)
         plot("ratio_64", some, "o", mfc="none", label=f"{release}, 64 runs a block" if newest else None, **style)
-    plot("goal", lines, "|", ms=11, mew=2, color=COLOURS[3], label="goal")
-    axes.axvline(1.0, color="0.3", lw=1)
-    axes.set_xscale("log")
-    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.set_yticks(range(len(rows)), list(rows), fontsize=8)
+    plot("goal", lines, "|", ms=8, mew=1.5, color=COLOURS[3], label="goal")
+    axes.axvline(1.0, color="0.3", lw=0.6, label="as fast as numba")
+    set_log_scale(axes, "x")
+    axes.set_yticks(range(len(rows)), list(rows))
     axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.set_xlabel("rate divided by that of numba, parallel over runs", fontsize=9)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(axis="both", color="0.92")
-    figure.legend(frameon=False, fontsize=8, loc="outside lower center", ncols=4)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=120)
+    axes.set_xlabel("rate divided by that of numba, parallel over runs")
+    figure.legend(loc="outside lower center", ncols=3)
+    write_figure(figure, path, dpi=200)
 
 
 def _number(value: float) -> str:

@@ -22,7 +22,16 @@ import numpy as np
 import jaxonline as jo
 from benchmarks._timing import machine, parallel_blocks, peak, ratios, side_by_side
 from benchmarks.noisy_linear import RADIUS, STD, STEP
-from jaxonline.results.report.plotting import COLOURS, set_log_scales, style_axes
+from jaxonline.results.report.plotting import (
+    COLOURS,
+    PAGE_WIDTH,
+    legend_entries,
+    set_log_scales,
+    style_axes,
+    use_style,
+    wrap_title,
+    write_figure,
+)
 from jaxonline.simulation.blocks import MAX_CPU_WIDTH, default_width
 
 RUNS, D, ROUNDS = 1024, 20, 1000
@@ -82,23 +91,22 @@ def data(size: Size) -> tuple[np.ndarray, np.ndarray]:
 CONTENDERS = {"jaxonline": ours, "NumPy batched": numpy_batched}
 
 
+@use_style("paper")
 def draw(measured: dict[str, list[dict[str, Any]]], path: Path) -> None:
     """Draw three panels."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(11.5, 3.9), layout="constrained")
+    figure = Figure(figsize=(PAGE_WIDTH, 2.7), layout="constrained")
     for axes, (name, rows) in zip(figure.subplots(1, len(measured), sharey=True), measured.items(), strict=True):
         set_log_scales(axes)
         for contender, colour, marker in zip(CONTENDERS, COLOURS, "os", strict=False):
             rates = [statistics.median(row["rates"][contender]) for row in rows]
-            axes.plot([row["size"][name] for row in rows], rates, color=colour, marker=marker, lw=1.8, label=contender)
+            axes.plot([row["size"][name] for row in rows], rates, color=colour, marker=marker, label=contender)
         style_axes(axes, LABELS[name], "rounds per second" if name == "runs" else "", "")
-        axes.legend(frameon=False, fontsize=9)
-    figure.suptitle(
-        f"Noisy linear: {RUNS:,} runs, d = {D}, {ROUNDS:,} rounds, but for what varies; {machine()}", fontsize=11
-    )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=120)
+    title = f"Noisy linear: {RUNS:,} runs, d = {D}, {ROUNDS:,} rounds, but for what varies; {machine()}"
+    figure.suptitle(wrap_title(title, PAGE_WIDTH))
+    figure.legend(**legend_entries(*figure.axes), loc="outside lower center", ncols=2)
+    write_figure(figure, path, dpi=200)
 
 
 def measure_cores(repeats: int, quick: bool) -> None:

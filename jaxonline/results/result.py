@@ -367,33 +367,43 @@ class Result:
         return summary.to_pandas(self, quantity, level, interval)
 
     def to_markdown(
-        self,
-        quantity: str | None = None,
-        bounds: Mapping[str, float] | None = None,
-        interval: ConfidenceInterval | None = None,
-    ) -> str:
+        self, quantity: str | None = None, bounds: Mapping[str, float] | None = None,
+        interval: ConfidenceInterval | None = None, *, columns: Sequence[str] | None = None,
+    ) -> str:  # fmt: skip
         """Return the table at the horizon in GitHub's Markdown; arguments are as in `to_latex`."""
-        table = summary.horizon_table(self, quantity, bounds, interval=interval, for_paper=True)
+        table = summary.horizon_table(self, quantity, bounds, interval=interval, for_paper=True, columns=columns)
         return table.markdown() + (f"\n{table.caption}\n" if table.caption else "")
 
     def to_latex(
-        self,
-        quantity: str | None = None,
-        bounds: Mapping[str, float] | None = None,
-        interval: ConfidenceInterval | None = None,
-    ) -> str:
+        self, quantity: str | None = None, bounds: Mapping[str, float] | None = None,
+        interval: ConfidenceInterval | None = None, *, caption: str | None = None, columns: Sequence[str] | None = None,
+    ) -> str:  # fmt: skip
         r"""Return the table at the horizon as a LaTeX tabular (package booktabs), from the best learner to the worst.
 
-        The best learner is bold if it differs from each other learner (`ranking`, 95 %). `bounds` holds the regret
-        bound of a theorem by learner. A comment below the table names bounds whose assumptions the game violates.
+        The best learner is bold if it differs from each other learner (`ranking`, 95 %). A comment below the table
+        names bounds whose assumptions the game violates.
+
+        Args:
+            quantity: as in `plot`.
+            bounds: the regret bound of a theorem by learner.
+            interval: the kind of interval, as in `mean`.
+            caption: a caption, which adds a table environment. Formulas between dollar signs stay formulas.
+            columns: the columns in their order: "learner", "queries_per_round", the quantity (such as "regret"), the
+                quantity with "_per_round", "bound", "failed", "overflowed". By default all, without queries that are
+                equal for all learners and without counts of failures that are all 0.
+
+        Raises:
+            ValueError: an unknown quantity, column or learner.
         """
-        table = summary.horizon_table(self, quantity, bounds, interval=interval, for_paper=True)
-        return table.latex() + (f"% {table.caption}\n" if table.caption else "")
+        table = summary.horizon_table(self, quantity, bounds, interval=interval, for_paper=True, columns=columns)
+        return table.latex(caption) + (f"% {table.caption}\n" if table.caption else "")
 
     def plot(
         self, path: str | Path | None = None, *, quantity: str | None = None, level: float = 0.95,
         interval: ConfidenceInterval | None = None, bounds: Mapping[str, ArrayLike] | None = None,
-        title: str | None = None, style: StyleName = "screen", ax: "Axes | None" = None,
+        learners: Sequence[str] | None = None, labels: Mapping[str, str] | None = None,
+        colours: Mapping[str, Any] | None = None, title: str | None = None, style: StyleName = "screen",
+        ax: "Axes | None" = None,
     ) -> "Axes":  # fmt: skip
         r"""Plot the mean of a quantity against rounds with bands; with bounds, a second panel has logarithmic axes.
 
@@ -403,16 +413,17 @@ class Result:
         best 7 have colours, and the others are grey. If only one round is recorded, the figure is that of `plot_final`,
         without bounds.
 
-        Names of learners may contain formulas such as `$\epsilon$-greedy`, which the figure shows as formulas.
-
         Args:
             path: where to write the figure (the ending sets the format). PDF files embed their fonts. Without a path,
                 the figure is one of pyplot, which notebooks show.
             quantity: a quantity that is a number; by default the regret, or the cumulative loss without a comparator.
             level: confidence level of each learner's band.
             interval: the kind of interval, as in `Result.bands`.
-            bounds: by learner, a theorem's bound at each recorded round [G], drawn as a dashed line in a second panel.
-            title: title of the figure.
+            bounds: by learner, a theorem's bound at each recorded round [G]: a dashed line with hollow markers.
+            learners: names of the learners to show, in this order; by default all.
+            labels: texts in the figure by learner; by default the names.
+            colours: colours of Matplotlib by learner; by default those of the style.
+            title: title of the figure, in at most two lines.
             style: "screen", or "paper" for one column of a two-column paper. A "paper" figure is 3.25 inches wide, with
                 letters of 8 points, a legend below and no title; with bounds, it has one panel with logarithmic axes.
             ax: Matplotlib axes in which to draw, with a legend inside; by default, a new figure. With bounds, the axes
@@ -422,7 +433,7 @@ class Result:
             The Matplotlib axes; `axes.figure` is the figure.
 
         Raises:
-            ValueError: an unknown quantity, learner or style, a bound with the wrong length, or `path` beside `ax`.
+            ValueError: an unknown quantity, learner, colour or style, a wrong length of a bound, or `path` beside `ax`.
 
         Example:
             >>> import numpy as np, jaxonline as jo
@@ -434,12 +445,13 @@ class Result:
         """
         from jaxonline.results.report.curves import plot_result
 
-        return plot_result(self, path, quantity, level, interval, bounds, title, style, ax)
+        return plot_result(self, path, quantity, level, interval, bounds, (learners, labels, colours), title, style, ax)
 
     def plot_final(
         self, path: str | Path | None = None, *, quantity: str | None = None, level: float = 0.95,
-        interval: ConfidenceInterval | None = None, title: str | None = None, style: StyleName = "screen",
-        ax: "Axes | None" = None,
+        interval: ConfidenceInterval | None = None, learners: Sequence[str] | None = None,
+        labels: Mapping[str, str] | None = None, colours: Mapping[str, Any] | None = None, title: str | None = None,
+        style: StyleName = "screen", ax: "Axes | None" = None,
     ) -> "Axes":  # fmt: skip
         """Plot the distribution over runs of the final regret or another quantity, with a histogram for each learner.
 
@@ -454,6 +466,9 @@ class Result:
             quantity: a quantity that is a number; by default the regret, or the cumulative loss without a comparator.
             level: confidence level of the interval of each mean.
             interval: the kind of interval, as in `Result.mean`.
+            learners: as in `Result.plot`.
+            labels: as in `Result.plot`.
+            colours: of the histograms, as in `Result.plot`.
             title: title of the figure.
             style: "screen" or "paper", as in `Result.plot`.
             ax: Matplotlib axes in which to draw; by default, a new figure.
@@ -462,20 +477,14 @@ class Result:
             The Matplotlib axes.
 
         Raises:
-            ValueError: an unknown quantity or style, or `path` beside `ax`.
+            ValueError: an unknown quantity, learner, colour or style, or `path` beside `ax`.
 
         Warns:
             SkewedRunsWarning: as in `Result.mean`.
-
-        Example:
-            >>> import numpy as np, jaxonline as jo
-            >>> loss = np.random.default_rng(0).normal(size=(2, 50, 1))
-            >>> measures = {"cumulative_loss": loss, "queries": 0 * loss}
-            >>> axes = jo.Result(("a", "b"), np.arange(50), np.array([1]), measures).plot_final()
         """
         from jaxonline.results.report.distributions import plot_final_values
 
-        return plot_final_values(self, path, quantity, level, interval, title, style, ax)
+        return plot_final_values(self, path, quantity, level, interval, (learners, labels, colours), title, style, ax)
 
     def plot_sweep(
         self, path: str | Path | None = None, *, quantity: str | None = None, level: float = 0.95,

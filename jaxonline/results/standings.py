@@ -254,9 +254,9 @@ class Standings(Printed):
         """Return the table in GitHub's Markdown."""
         return self.table.markdown()
 
-    def to_latex(self) -> str:
-        """Return the table as a LaTeX tabular (package booktabs)."""
-        return self.table.latex()
+    def to_latex(self, caption: str | None = None) -> str:
+        """Return the table as a LaTeX tabular (package booktabs); a caption adds a table environment."""
+        return self.table.latex(caption)
 
     def plot(
         self, path: str | Path | None = None, *, title: str | None = None, style: StyleName = "screen",

@@ -33,8 +33,8 @@ def test_a_result_is_printed_in_a_few_lines_and_safe_html(kind):
 def test_a_printed_result_has_the_numbers_of_the_best_learners():
     lines = repr(made_result(14, failed=((0, 1),), meta={"comparator": "L2Ball(radius=1.0)"})).splitlines()
     assert [re.split(r"\s{2,}", line.strip()) for line in lines if line.startswith("learner ")][1:3] == [
-        ["learner 0", "2", "10.5 ± 1.4", "0.1053", "1"],
-        ["learner 1", "2", "20.5 ± 2.5", "0.2055", "0"],
+        ["learner 0", "10.5 ± 1.4", "0.1053", "1"],
+        ["learner 1", "20.5 ± 2.5", "0.2055", "0"],
     ]
     assert "L2Ball(radius=1.0)" in lines[0]
     assert "and 8 more" in lines[-2]

@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.papers.claims.registry import Row, exit_code, run_claims, select, to_json
 from benchmarks.papers.output_paths import check_distinct
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.results.report.plotting import COLOURS, write_figure
+from jaxonline.results.report.plotting import COLOURS, PAGE_WIDTH, figure_names, legend_entries, use_style, write_figure
 from jaxonline.store.files import check_file, write_atomically
 
 ENDINGS = (".eps", ".jpg", ".pdf", ".png", ".svg")
@@ -105,6 +105,7 @@ def markdown_table(rows: Sequence[Mapping[str, Any]]) -> str:
     return to_markdown(head, lines)
 
 
+@use_style("paper")
 def plot_intervals(rows: Sequence[Row]) -> Any:
     """Plot an interval for the bias of each claim; the interval of a correct claim contains zero.
 
@@ -120,25 +121,23 @@ def plot_intervals(rows: Sequence[Row]) -> Any:
     from matplotlib.figure import Figure
 
     shown = [row for row in rows if np.isfinite([row.verification.bias, row.verification.half_width]).all()]
-    figure = Figure(figsize=(9.5, 1.0 + 0.19 * max(len(shown), 2)), layout="constrained")
+    figure = Figure(figsize=(PAGE_WIDTH, 1.0 + 0.15 * max(len(shown), 2)), layout="constrained")
     axes = figure.add_subplot()
     for (form, marker), colour in zip(_MARKERS.items(), COLOURS, strict=False):
         chosen = [(i, row.verification) for i, row in enumerate(shown) if row.claim.form == form]
         bias, half_width = [v.bias for _, v in chosen], [v.half_width for _, v in chosen]
-        axes.errorbar(
-            bias, [i for i, _ in chosen], xerr=half_width, fmt=marker, color=colour, markersize=4, capsize=2, label=form
-        )
+        axes.errorbar(bias, [i for i, _ in chosen], xerr=half_width, fmt=marker, color=colour, capsize=2, label=form)
     for i, row in enumerate(shown):
         if not row.as_expected:
-            axes.plot(row.verification.bias, i, "o", markersize=10, markerfacecolor="none", color="black")
-    axes.axvline(0.0, color="black", linewidth=0.8)
+            axes.plot(row.verification.bias, i, "o", ms=7, mfc="none", color="black", label="not as expected")
+    axes.axvline(0.0, color="black", lw=0.6)
     axes.set_xscale("symlog", linthresh=_LINEAR_RANGE)
-    labels = [f"{row.claim.name}: {row.verification.verdict}" for row in shown]
-    axes.set_yticks(np.arange(len(shown)), labels, fontsize=7)
+    labels = figure_names([f"{row.claim.name}: {row.verification.verdict}" for row in shown], 60)
+    axes.set_yticks(np.arange(len(shown)), labels)
     axes.set_ylim(max(len(shown), 1) - 0.5, -0.5)
-    axes.set_xlabel("bias in units of the target (bounds: value / bound - 1)")
-    axes.grid(axis="x", alpha=0.3)
-    axes.legend(loc="lower right", fontsize=8)
+    axes.set_xlabel("bias in units of the target\n(bounds: value / bound - 1)")
+    axes.grid(visible=False, axis="y")
+    figure.legend(**legend_entries(axes), loc="outside lower center", ncols=4)
     return figure
 
 

@@ -13,7 +13,7 @@ from benchmarks.papers.published import statements as published
 from benchmarks.papers.published.statements import Regrets, Statement
 from benchmarks.papers.studies import figures
 from benchmarks.papers.study import Items, Positive, Study
-from jaxonline.results.report.plotting import COLOURS
+from jaxonline.results.report.plotting import COLOURS, bound_look, set_log_scale
 from jaxonline.results.report.tables import Interval, Number, Table, Text
 from jaxonline.results.statistics import mean_over_runs
 from jaxonline.study import Context, Report
@@ -25,7 +25,7 @@ THOMPSON_GAP, THOMPSON_ROUNDS = 0.2, 2000  # experiment 36.1
 UNIVERSAL_AT = {25: 0.3, 50: 1.0, 75: 1.0, 100: 1.0}  # the gap at which UCB is compared with ETC, by m
 PUBLISHED_THOMPSON = 29.9  # experiment 36.1, mean of 100,000 runs
 LARGE_K = 60  # section 9.2: from here on the leading terms give MOSS more regret, 0.8 k^2 against about 12 k ln k
-POLICY_COLOURS = {UCB: COLOURS[0], ASYMPTOTIC: COLOURS[1], MINIMAX: COLOURS[3], THOMPSON: COLOURS[4]}
+STYLES = dict(zip((UCB, ASYMPTOTIC, MINIMAX, THOMPSON), ((COLOURS[i], "-") for i in (0, 1, 3, 4)), strict=True))
 COLUMNS = Text("learner"), Interval("regret", "regret\n(95 %)", "{:.2f}")
 GAP_COLUMNS = Number("gap"), *COLUMNS, Number("exact", "closed\nform", "{:.2f}")
 
@@ -83,10 +83,11 @@ class BanditAlgorithms(Study):
         ]
         return sorted(rows, key=lambda row: row["gap"])
 
+    @figures.paper_style
     def plot(self, gaps: list[dict[str, Any]], arms: list[dict[str, Any]], thompson: Regrets) -> Any:
         """Draw the regrets with 95 % intervals; lines without dots are closed forms and bounds."""
         title = "Bandit Algorithms (Lattimore and Szepesvari 2020): Gaussian arms with variance 1"
-        figure, panels = figures.panels(2, 3, (12.5, 7.4), title)
+        figure, panels = figures.panels(2, 3, 4.7, title)
         first, second, third, fourth, fifth, last = panels.ravel()
         fine, n = np.linspace(0.02, max(self.gaps), 197), self.rounds
 
@@ -95,26 +96,29 @@ class BanditAlgorithms(Study):
 
         def simulated(axes: Any, rows: list[dict[str, Any]], x: str, name: str, **line: Any) -> None:
             own = [row for row in rows if row["learner"] == name]
-            figures.plot_rows(axes, own, x, "regret", **{"color": POLICY_COLOURS.get(name), "label": name} | line)
+            look = figures.look_of(name, STYLES) if name in STYLES else {}
+            look.pop("markevery", None)
+            figures.plot_rows(axes, own, x, "regret", **{**look, "label": name} | line)
 
-        first.plot(fine, [commitment_bound(gap, n) for gap in fine], "--", color=COLOURS[3], label="bound (6.6)")
+        first.plot(fine, [commitment_bound(gap, n) for gap in fine], color="0.25", **bound_look(), label="bound (6.6)")
         closed_form(first, lambda gap: commitment(gap, n), "ETC, closed form", color="0.25")
         simulated(first, gaps, "gap", TUNED, color="0.25", ls="none", label="ETC, simulated")
         for (name, m), grey in zip(COMMITMENTS.items(), ("0.75", "0.6", "0.4", "0.2"), strict=True):
-            closed_form(second, lambda _, m=m: m, name, color=grey, lw=1.3)
+            closed_form(second, lambda _, m=m: m, name, color=grey)
             simulated(second, gaps, "gap", name, color=grey, ls="none", label=None)
         best = {"color": "black", "ls": ":"}
         closed_form(second, lambda gap: best_commitment(gap, n), "ETC, optimal m", **best)
         simulated(second, gaps, "gap", UCB)
-        for name in POLICY_COLOURS:
+        for name in STYLES:
             simulated(third, gaps, "gap", name)
         for name in (ASYMPTOTIC, MINIMAX):
             simulated(fourth, arms, "arms", name)
         for name, values in thompson.items():
             share = 1.0 - np.arange(len(values)) / len(values)
-            fifth.plot(np.sort(values), share, color=POLICY_COLOURS[name], lw=1.4, label=name)
-            fifth.axvline(float(values.mean()), color=POLICY_COLOURS[name], lw=1, ls="--", label="its mean")
-        fifth.plot(PUBLISHED_THOMPSON, 1.0, "v", color="black", ms=7, clip_on=False, label="mean in the book")
+            look = figures.look_of(name, STYLES)
+            fifth.plot(np.sort(values), share, **look, label=name)
+            fifth.axvline(float(values.mean()), color=look["color"], lw=0.8, ls="--", label="its mean")
+        fifth.plot(PUBLISHED_THOMPSON, 1.0, "*", color="black", ms=6, clip_on=False, label="mean in the book")
         titles = (
             f"Figure 6.1: ETC, n = {n:,}", f"Figure 7.1: UCB and ETC, n = {n:,}",
             f"Chapters 7, 8, 9 and 36, n = {n:,}", "Section 9.2: n = k³, one close arm",
@@ -123,11 +127,9 @@ class BanditAlgorithms(Study):
             figures.finish(axes, "arms k" if axes is fourth else "gap", "regret", name)
             axes.set_ylim(0, 110 if axes is second else None)
         figures.finish(fifth, "regret", "share of runs above", "Experiment 36.1: gap 0.2, n = 2,000")
-        fifth.set_yscale("log")
+        set_log_scale(fifth, "y")
         fourth.set_xticks(self.arms)
-        last.set_axis_off()
-        for axes in (first, second, third, fourth, fifth):
-            figures.legend(axes, fontsize=8)
+        figures.legend_in(last, third, first, second, fourth, fifth)
         return figure
 
 

@@ -11,7 +11,7 @@ from benchmarks.papers.published.statements import Statement
 from benchmarks.papers.studies import figures
 from benchmarks.papers.study import Items, Positive, Study
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.results.report.plotting import COLOURS
+from jaxonline.results.report.plotting import COLOURS, plot_band
 from jaxonline.results.report.tables import Interval, Number, Table, Text
 from jaxonline.study import Context, Report
 
@@ -104,12 +104,16 @@ class FiniteTime(Study):
             for row, share in zip(published.regret_rows(result), best_arm_shares(result), strict=True)
         ]
 
+    @figures.paper_style
     def plot(self, results: dict[int, jo.Result]) -> Any:
         """Draw for each distribution the share of pulls of the best arm, and the regret with 95 % bands."""
-        columns, title = len(results), "Auer, Cesa-Bianchi and Fischer (2002), section 4"
-        size = max(2.15 * columns, 5.0), 5.6
-        figure, (above, below) = figures.panels(2, columns, size, title, sharex=True, sharey="row")
-        for (number, result), upper, lower in zip(results.items(), above, below, strict=True):
+        columns, rows = min(len(results), 4), -(-len(results) // 4)
+        title = "Auer, Cesa-Bianchi and Fischer (2002), section 4"
+        figure, panels = figures.panels(2 * rows, columns, 0.6 + 3.0 * rows, title, sharey="row")
+        above, below = panels[::2].ravel(), panels[1::2].ravel()
+        for axes in (*above[len(results) :], *below[len(results) :]):
+            axes.set_axis_off()
+        for (number, result), upper, lower in zip(results.items(), above, below, strict=False):
             shares, regret, regrets = (
                 best_arm_shares(result),
                 published.mean_regret(result),
@@ -118,16 +122,15 @@ class FiniteTime(Study):
             greedy = sorted((name for name in regrets if name not in STYLES), key=lambda name: regrets[name].mean())
             styles = STYLES | {greedy[-1]: WORST, greedy[0]: BEST}  # of epsilon-greedy, the best and the worst c
             labels = dict(zip(styles, (*STYLES, f"{GREEDY}, worst c", f"{GREEDY}, best c"), strict=False))
-            for name, (colour, line) in styles.items():
-                i, style = result.learners.index(name), {"color": colour, "ls": line, "lw": 1.4}
-                upper.plot(result.rounds, 100 * shares[i], label=labels[name], **style)
-                lower.plot(result.rounds, regret.mean[i], **style)
-                lower.fill_between(result.rounds, regret.low[i], regret.high[i], color=colour, alpha=0.25, lw=0)
-            figures.finish(upper, "", "% best arm" if upper is above[0] else "", f"distribution {number}", log="x")
-            figures.finish(lower, "round", "regret" if lower is below[0] else "", log="xy")
+            for name in styles:
+                i, look = result.learners.index(name), figures.look_of(name, styles)
+                upper.plot(result.rounds, 100 * shares[i], label=labels[name], **look)
+                plot_band(lower, result.rounds, regret, i, **look)
+            figures.finish(upper, "", "% best arm", f"distribution {number}", log="x")
+            figures.finish(lower, "round", "regret", log="xy")
             upper.set_ylim(0, 100)
-        below[0].set_ylim(bottom=0.5)
-        figures.legend_below(figure, above[0], 5)
+            lower.set_ylim(bottom=0.5)
+        figures.legend_below(figure, 3, above[0])
         return figure
 
 

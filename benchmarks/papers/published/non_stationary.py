@@ -92,13 +92,14 @@ class NonStationary(Study):
             for row, own in zip(published.regret_rows(result), shares, strict=True)
         ]
 
+    @figures.paper_style
     def plot(self, result: jo.Result) -> Any:
         """Draw mean rewards, the regret with 95 % bands, and the shares of the best arm between recorded rounds."""
         title = "Garivier and Moulines (2011), abrupt changes"
-        figure, ((rewards, regret, best),) = figures.panels(1, 3, (12.5, 4.1), title)
+        figure, ((rewards, regret, best),) = figures.panels(1, 3, 2.7, title)
         edges = [0, *self.starts, int(result.rounds[-1])]
         for arm, (means, line) in enumerate(zip(zip(*REWARDS, strict=True), ("-", "--", ":"), strict=True)):
-            rewards.stairs(means, edges, color="0.2", ls=line, lw=1.8, baseline=None, label=f"arm {arm + 1}")
+            rewards.stairs(means, edges, color="0.2", ls=line, baseline=None, label=f"arm {arm + 1}")
         rewards.set_ylim(0, 1)
         pulls = np.asarray(result.measures["pulls"]).mean(axis=1)  # learners, rounds, arms
         segment = np.searchsorted(self.starts, result.rounds, side="right")
@@ -107,13 +108,12 @@ class NonStationary(Study):
         middles = (result.rounds + np.concatenate([[0], result.rounds[:-1]])) / 2
         figures.plot_bands(regret, result.rounds, published.mean_regret(result), result.learners, STYLES)
         for name, share in zip(result.learners, shares, strict=True):
-            best.plot(middles, 100 * share, color=STYLES[name][0], lw=1.3)
+            best.plot(middles, 100 * share, **figures.look_of(name, STYLES))
         for axes in (regret, best):
             for start in self.starts:
-                axes.axvline(start, **figures.FAINT)
+                axes.axvline(start, **figures.GUIDE, label="change of the best arm")
             axes.set_ylim(bottom=0)
-        figures.legend(rewards)
-        figures.legend(regret, loc="upper left")
+        figures.legend_below(figure, 4)
         figures.finish(rewards, "round", "mean reward", "The three arms")
         figures.finish(regret, "round", "regret", "Regret against the best arm of each round")
         figures.finish(best, "round", "% of pulls", "Pulls of the best arm between recorded rounds")

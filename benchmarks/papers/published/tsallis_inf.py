@@ -119,17 +119,18 @@ class TsallisExperiments(Study):
             for row in published.regret_rows(result)
         ]
 
+    @figures.paper_style
     def plot(self, results: dict[str, jo.Result]) -> Any:
-        """Draw the regrets with 95 % bands on logarithmic axes; faint lines mark the starts of the phases."""
+        """Draw the regrets with 95 % bands on logarithmic axes."""
         title = f"Zimmert and Seldin (2021): K = {self.arms}, gap {self.gap:g}"
-        figure, (both,) = figures.panels(1, 2, (10.5, 4.4), title, sharey=True)
+        figure, (both,) = figures.panels(1, 2, 3.2, title, sharey=True)
         for axes, (losses, result) in zip(both, results.items(), strict=True):
             figures.plot_bands(axes, result.rounds, published.mean_regret(result), result.learners, STYLES)
             figures.finish(axes, "round", "regret", TITLES[losses], log="xy")
         for start in adversarial_arms(self.arms, self.gap, self.rounds).starts.tolist():
             if start >= results[ADVERSARIAL].rounds[0]:
-                both[1].axvline(start, **figures.FAINT)
-        figures.legend(both[0])
+                both[1].axvline(start, **figures.GUIDE, label="start of a phase")
+        figures.legend_below(figure, 3)
         return figure
 
 

@@ -39,7 +39,7 @@ from jaxonline.datasets import mnist
 from jaxonline.environments import HiddenAttribute, three_bits
 from jaxonline.game.keys import ANSWER, INSTANCE, part_key
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.results.report.plotting import COLOURS
+from jaxonline.results.report.plotting import line_looks
 from jaxonline.results.report.tables import Number, Table, Text
 from jaxonline.study import Context, Report
 
@@ -283,12 +283,13 @@ def _curve_rows(curves: dict[str, np.ndarray]) -> list[dict[str, Any]]:
     ]
 
 
+@figures.paper_style
 def plot_images(X: np.ndarray, y: np.ndarray, n_attributes: int, seed: int) -> Any:
     """Draw the paper's Fig. 1: six images of threes and fives, and below them only the pixels that a learner sees."""
     rng = np.random.default_rng([seed, 35])
     chosen = rng.permutation(np.flatnonzero((y == 3) | (y == 5)))[:6]
     title = f"Six images, and the {n_attributes} pixels of each that a learner sees"
-    figure, panels = figures.panels(2, 6, (9.0, 3.4), title)
+    figure, panels = figures.panels(2, 6, 2.7, title)
     for row, column in zip(chosen, panels.T, strict=True):
         seen = np.full(X.shape[1], np.nan)
         pixels = rng.choice(X.shape[1], size=n_attributes, replace=False)
@@ -300,19 +301,21 @@ def plot_images(X: np.ndarray, y: np.ndarray, n_attributes: int, seed: int) -> A
     return figure
 
 
+@figures.paper_style
 def plot_prefixes(curves: dict[str, np.ndarray], n_attributes: int) -> Any:
     """Draw the paper's Fig. 2: mean and deviation of the squared test error on "3 vs 5" by examples and attributes."""
-    figure, ((left, right),) = figures.panels(1, 2, (11.0, 4.4), "3 vs 5, centred pixels", sharey=True)
-    for colour, (name, errors) in zip(COLOURS, curves.items(), strict=False):
+    figure, ((left, right),) = figures.panels(1, 2, 3.2, "3 vs 5, centred pixels", sharey=True)
+    for look, (name, errors) in zip(line_looks(len(curves)), curves.items(), strict=True):
         n_pixels = 784 if name in ("ridge", "Lasso", "gradient descent") else n_attributes
         mean, spread = errors.mean(axis=0), errors.std(axis=0)
         for axes, unit in ((left, 1), (right, n_pixels)) if name != "examples" else ():
-            axes.plot(unit * curves["examples"], mean, "o-", ms=3, color=colour, label=name)
-            axes.fill_between(unit * curves["examples"], mean - spread, mean + spread, color=colour, alpha=0.2, lw=0)
+            axes.plot(unit * curves["examples"], mean, **look, label=name)
+            band = {"color": look["color"], "alpha": 0.2, "lw": 0}
+            axes.fill_between(unit * curves["examples"], mean - spread, mean + spread, **band)
     figures.finish(left, "examples", "squared test error", log="x")
     figures.finish(right, "attributes seen", log="x")
     left.set_ylim(0, 1.6)
-    figures.legend(right)
+    figures.legend_below(figure, 4, right)
     return figure
 
 

@@ -37,7 +37,7 @@ from jaxonline.losses import Squared
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Component
-from jaxonline.results.report.plotting import COLOURS
+from jaxonline.results.report.plotting import COLOURS, bound_look, set_log_scale
 from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Interval, Number, Table, Text
 from jaxonline.results.tuned import Tuned
 from jaxonline.study import Context, Report
@@ -225,55 +225,51 @@ class GaussianNoise(Study):
             sentences.append(f"Algorithm 1 runs out of storage with probability {risks[ALGORITHM_1]:.1g} in a run.")
         return sentences + better_than_both(at_one[0])
 
+    @figures.paper_style
     @ignore_skewness_warnings()
     def plot(self, by_noise: Sequence[ComparisonResult], at_one: Sequence[ComparisonResult], zero: float) -> Any:
-        """Plot regret against the noise, regret and bounds (thin) against rounds at one noise, and slopes.
+        """Plot regret against the noise, regret and bounds (hollow) against rounds at one noise, and slopes.
 
         `zero` is the regret of the predictor 0 after the rounds of `by_noise`.
         """
         title = (
             f"Gaussian kernel, squared loss, Gaussian noise, {len(at_one[0].result.runs)} runs, 95 % intervals (b: "
-            "bands that are simultaneous over rounds)\nSteps are chosen by losses on clean instances, for 'told bounds'"
-            " on noisy copies. Algorithm 1 is tuned to the true noise, 'told bounds' to the largest of (a)"
+            "simultaneous bands). 'Told bounds' is tuned to the largest noise of (a)"
         )
-        figure, ((left, middle, right),) = figures.panels(1, 3, (15.0, 5.6), title)
+        figure, ((left, middle), (right, empty)) = figures.panels(2, 2, 5.6, title)
         rows = [row for own in by_noise for row in own.rows()]
         for name, (colour, line) in STYLES.items():
             own = [row for row in rows if row["learner"] == name]
             if own and name == CLEAN:
-                left.axhline(own[0]["regret"], color=colour, lw=1.2)
+                left.axhline(own[0]["regret"], color=colour)
             elif own:
-                figures.plot_rows(left, own, "noise", "regret", color=colour, ls=line)
+                marker = figures.look_of(name, STYLES)["marker"]
+                figures.plot_rows(left, own, "noise", "regret", color=colour, ls=line, marker=marker)
         left.axhline(zero, label="predictor 0", **figures.ZERO)
         limit = self.width / math.sqrt(2)
-        left.axvline(limit, color="0.5", lw=1.0, label="no surrogate kernel beyond")
+        left.axvline(limit, **figures.GUIDE, label="no surrogate kernel beyond")
         by_name = {name: own for own in at_one for name in own.result.learners}  # at the longest horizon
         for name in (name for name in STYLES if name in by_name):
             result, bound = by_name[name].result, by_name[name].bounds.get(name)
             figures.plot_bands(middle, result.rounds, result.select(name).bands(), [name], STYLES, alpha=0.18)
             if bound is not None:
-                middle.plot(result.rounds, bound, color=STYLES[name][0], lw=0.7)
-        ends, height = np.array([at_one[0].result.rounds[1], at_one[-1].result.rounds[-1]]), 0.45
-        height *= np.nanmin(np.abs(at_one[0].result.mean().mean[:, 1]))
-        for slope in (0.5, 1.0):
-            middle.plot(ends, height * (ends / ends[0]) ** slope, **figures.FAINT)
-            right.axvline(slope, **figures.FAINT)
+                middle.plot(result.rounds, bound, **figures.look_of(name, STYLES) | bound_look())
         slopes = sorted(at_one[0].rows(), key=lambda row: list(STYLES).index(row["learner"]))
         for i, row in enumerate(slopes):
             colour, line = STYLES[row["learner"]]
-            right.plot([row["slope_low"], row["slope_high"]], [i, i], color=colour, ls=line, lw=2)
-            right.plot(row["slope"], i, "o", color=colour, ms=6)
+            right.plot([row["slope_low"], row["slope_high"]], [i, i], color=colour, ls=line)
+            right.plot(row["slope"], i, figures.look_of(row["learner"], STYLES)["marker"], color=colour, ms=4)
         noise = "noise (standard deviation of a coordinate)"
         figures.finish(left, noise, "regret", f"(a) after {by_noise[0].result.rounds[-1]:,} rounds, as the noise grows")
-        left.set_yscale("log")
-        figures.finish(middle, "round", "regret", f"(b) noise {self.shown_noise:g}; thin: bounds; slopes 1/2, 1", "xy")
+        set_log_scale(left, "y")
+        figures.finish(middle, "round", "regret", f"(b) noise {self.shown_noise:g}; hollow: bounds", "xy")
         slope_title = f"(c) slopes at noise {self.shown_noise:g}, {at_one[0].slope_rounds}"
         figures.finish(right, "slope of log regret against log rounds", title=slope_title)
-        right.set_yticks(range(len(slopes)), [row["learner"] for row in slopes], fontsize=8)
+        right.set_yticks(range(len(slopes)), [row["learner"] for row in slopes])
+        right.set_xticks([0.0, 0.5, 1.0])
         right.invert_yaxis()
         right.set_xlim(-0.1, 1.2)
-        figures.legend(left, loc="lower right")
-        figures.legend_below(figure, middle, 6)
+        figures.legend_in(empty, middle, left)
         return figure
 
 

@@ -31,7 +31,7 @@ from jaxonline.estimators import NaiveCopy
 from jaxonline.game import Game, WithFeedback, play
 from jaxonline.learners import InverseSqrt
 from jaxonline.parameters.struct import replace
-from jaxonline.results.report.plotting import COLOURS
+from jaxonline.results.report.plotting import COLOURS, bound_look, plot_band
 from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Interval, Number, Table, Text
 from jaxonline.results.statistics import Growth, difference_of_means
 from jaxonline.study import Context, Report
@@ -244,6 +244,7 @@ GROWTHS = (
 )  # fmt: skip
 
 
+@figures.paper_style
 @ignore_skewness_warnings()
 def plot_impossibility(
     worlds: Mapping[str, ComparisonResult], rows: Sequence[Mapping[str, Any]], unavoidable: float
@@ -252,12 +253,12 @@ def plot_impossibility(
     first = worlds[WORLDS[0]].result
     title = (
         "Two worlds in which one noisy copy has the same distribution: regret against linear predictors, "
-        f"{len(first.runs):,} runs of {first.rounds[-1]:,} rounds\n95 % intervals; above, bands that are simultaneous "
-        "over rounds"
+        f"{len(first.runs):,} runs of {first.rounds[-1]:,} rounds, 95 % intervals (above: simultaneous bands)"
     )
-    figure, panels = figures.panels(2, 2, (14.5, 11.0), title)
+    figure, panels = figures.panels(2, 2, 6.6, title)
     above, (dots, plane) = panels
     colours = {row["learner"]: KIND_COLOURS[row["kind"]] for row in rows}
+    markers = {name: MARKERS[i % len(MARKERS)] for i, name in enumerate(colours)}
     rounds = np.asarray(first.rounds, float)
     titles = "without noise: x is 3e or -e, and so is every copy", "with noise: x is e, a copy of it is 3e or -e"
     for axes, title, world in zip(above, titles, WORLDS, strict=True):
@@ -266,42 +267,43 @@ def plot_impossibility(
             end: np.where(getattr(bands, end) > 0, getattr(bands, end), np.nan) for end in ("mean", "low", "high")
         })  # fmt: skip
         styles = {name: (colour, "-") for name, colour in colours.items()}
-        figures.plot_bands(axes, rounds, bands, colours, styles, label=None, alpha=0.2)
-        axes.plot(rounds, unavoidable * rounds, "k--", lw=1.3, label=f"unavoidable in one world: {unavoidable:.3f} t")
-        axes.plot(rounds, unavoidable * np.sqrt(rounds * rounds[0]), label="slope 1/2", **figures.FAINT)
+        for i, (name, marker) in enumerate(markers.items()):
+            look = figures.look_of(name, styles) | {"marker": marker, "alpha": 0.2}
+            plot_band(axes, rounds, bands, i, **look)
+        line = {"color": "black", **bound_look()}
+        axes.plot(rounds, unavoidable * rounds, **line, label=f"unavoidable in one world: {unavoidable:.3f} t")
         figures.finish(axes, "round", "regret", title, log="xy")
     for kind in dict.fromkeys(row["kind"] for row in rows):
-        above[0].plot([], [], color=KIND_COLOURS[kind], lw=2, label=kind)
-    figures.legend(above[0], loc="upper left")
+        above[0].plot([], [], color=KIND_COLOURS[kind], label=kind)
     for world, face in zip(WORLDS, ("white", None), strict=True):
         for i, row in enumerate(rows):
             ends = [[abs(row[f"{world}_{end}"] - row[world])] for end in ("low", "high")]
             colour = colours[row["learner"]]
             label = world.replace("_", " ") if i == 0 else None
-            dots.errorbar(row[world], i, xerr=ends, fmt="o", color=colour, mfc=face or colour, capsize=2, label=label)
-    dots.axvline(unavoidable, color="black", ls="--", lw=1.3, label=f"unavoidable: {unavoidable:.3f}")
-    dots.set_yticks(range(len(rows)), [row["learner"] for row in rows], fontsize=9)
+            look = {"fmt": markers[row["learner"]], "ms": 4, "color": colour, "mfc": face or colour}
+            dots.errorbar(row[world], i, xerr=ends, label=label, **look)
+    dots.axvline(unavoidable, color="black", ls=bound_look()["linestyle"])
+    dots.set_yticks(range(len(rows)), [row["learner"] for row in rows])
     dots.invert_yaxis()
     figures.finish(
         dots, "regret a round at the horizon", title="final regret in both worlds; the theorem bounds the larger"
     )
-    figures.legend(dots)
     # With one copy and mean hypothesis m, the regrets a round are at least F1(m) and F2(m).
     w, limit = np.linspace(0.2, 1.0, 200), 0.78
     least = np.mean([(multiple * w - 1) ** 2 for multiple in NOISELESS_MULTIPLES], axis=0) - 0.8, (w - 1) ** 2
     plane.fill_between(np.append(least[0], limit), np.append(least[1], 0.0), color="0.9", lw=0, zorder=0,
                        label="out of reach for linear predictors with one copy")  # fmt: skip
-    plane.plot(*least, "k", lw=1.3)
-    plane.plot(unavoidable, unavoidable, "k*", ms=12, label=f"least larger regret: {unavoidable:.3f}")
+    plane.plot(*least, "k")
+    plane.plot(unavoidable, unavoidable, "k*", ms=8, label=f"least larger regret: {unavoidable:.3f}")
     linear = [row for row in rows if row["kind"] != OTHER]
-    for i, row in enumerate(linear):
-        plane.plot(*(row[world] for world in WORLDS), MARKERS[i % len(MARKERS)], color=colours[row["learner"]], ms=7,
-                   alpha=0.85, label=row["learner"])  # fmt: skip
+    for row in linear:
+        point = {"marker": markers[row["learner"]], "color": colours[row["learner"]], "ms": 5, "alpha": 0.85}
+        plane.plot(*(row[world] for world in WORLDS), **point)
     figures.finish(
         plane, "regret a round without noise", "regret a round with noise", "trade-off between the two worlds"
     )
     plane.set(xlim=(-0.03, limit), ylim=(-0.03, limit), aspect="equal")
-    figures.legend(plane, loc="center left", bbox_to_anchor=(1.02, 0.5), fontsize=8)
+    figures.legend_below(figure, 2, above[0], dots, plane)
     return figure
 
 

@@ -32,7 +32,7 @@ from jaxonline.learners import Truncated
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import struct
 from jaxonline.parameters.types import Component
-from jaxonline.results.report.plotting import COLOURS
+from jaxonline.results.report.plotting import line_looks
 from jaxonline.results.report.tables import Number, Table, Text
 from jaxonline.study import Context, Report
 
@@ -155,33 +155,34 @@ def _row(data: str, algorithm: str, forecaster: str, paper: float | None, mse: n
     }  # fmt: skip
 
 
+@figures.paper_style
 def plot_running(results: Sequence["SetResult"], forecaster: str = "ridge") -> Any:
     """Plot the mean squared error up to each round, averaged over dictionaries, with one panel per data set."""
     title = f"Running mean squared error, experts: {NAMES[forecaster]}"
-    figure, (panels,) = figures.panels(1, len(results), (4.2 * len(results) + 0.8, 4.4), title)
+    figure, panels = figures.grid(len(results), 3, 2.4, title)
     algorithms = [name for name in ALGORITHMS if name not in ("VAW2-truncated", BEST)]
     for axes, result in zip(panels, results, strict=True):
         curves = [result.running[name, "ogd" if name in DESCENT else forecaster] for name in algorithms]
-        for name, curve, colour in zip(algorithms, curves, COLOURS, strict=True):
+        for name, curve, look in zip(algorithms, curves, line_looks(len(curves)), strict=True):
             rounds = np.arange(1, len(curve) + 1)[len(curve) // 100 :]
-            axes.plot(rounds, 1e3 * curve[rounds - 1], color=colour, label=name, lw=1.5)
+            axes.plot(rounds, 1e3 * curve[rounds - 1], **look, label=name)
         is_zero = not np.any(curves)  # all errors are 0 if all targets are equal
-        figures.finish(
-            axes, "round", "mean squared error up to the round, x 1000", result.name, "x" if is_zero else "xy"
-        )
-    figures.legend(panels[-1])
+        figures.finish(axes, "round", "running mean squared error x 1000", result.name, "x" if is_zero else "xy")
+    figures.legend_below(figure, 4, panels[0])
     return figure
 
 
+@figures.paper_style
 def plot_weights(results: Sequence["SetResult"], forecaster: str = "ridge") -> Any:
     """Plot the kernels' weights after the last round, for the first dictionary, with one panel per data set."""
     title = f"Final weights, experts: {NAMES[forecaster]}"
-    figure, (panels,) = figures.panels(1, len(results), (4.2 * len(results) + 0.8, 4.4), title)
+    figure, panels = figures.grid(len(results), 3, 2.4, title)
     for axes, result in zip(panels, results, strict=True):
-        for name, colour in {"VAW2": COLOURS[0], "EWA": COLOURS[1], "ML-Prod": COLOURS[3]}.items():
-            axes.plot(result.weights[name, forecaster], "o", color=colour, label=name, ms=2.5)
+        for name, look in zip(("VAW2", "EWA", "ML-Prod"), line_looks(3), strict=True):
+            points = {"color": look["color"], "marker": look["marker"], "ls": "none"}
+            axes.plot(result.weights[name, forecaster], **points, label=name)
         figures.finish(axes, "kernel", "weight after the last round", result.name)
-    figures.legend(panels[-1])
+    figures.legend_below(figure, 4, panels[0])
     return figure
 
 

@@ -23,7 +23,7 @@ from jaxonline.feedback import FullOracle
 from jaxonline.game.roles import Specs
 from jaxonline.learners import VAW, MultiKernel
 from jaxonline.parameters.errors import ArgumentError
-from jaxonline.results.report.plotting import COLOURS
+from jaxonline.results.report.plotting import bound_look, line_looks
 from jaxonline.results.report.tables import Number, Table, Text
 from jaxonline.study import Context, Report
 
@@ -219,28 +219,30 @@ def fit_means(x: np.ndarray, samples: np.ndarray) -> Fit:
     return Fit(fit_power([x], samples.mean(axis=1)).exponents, np.array([error]))
 
 
+@figures.paper_style
 def plot_rates(rows: Sequence[Mapping[str, Any]], costs: Sequence[Mapping[str, Any]]) -> Any:
     """Plot regrets (bars: 2 standard errors) and bounds against T for both choices of m, and operations against m."""
-    figure, ((*left, right),) = figures.panels(1, 3, (13.0, 4.4))
+    figure, ((*left, right),) = figures.panels(1, 3, 3.6)
     for axes, choice in zip(left, (ROOT, FIXED), strict=True):
-        for name, colour in zip(LEARNERS, COLOURS, strict=False):
+        for name, look in zip(LEARNERS, line_looks(len(LEARNERS)), strict=True):
             own = [row for row in rows if (row["learner"], row["features"]) == (name, choice)]
             T, mean, error, bound = (
                 np.array([row[key] for row in own]) for key in ("rounds", "regret", "standard_error", "bound")
             )
-            axes.errorbar(T, mean, 2 * error, fmt="o-", color=colour, ms=4, lw=1.5, label=name)
+            look.pop("markevery")
+            axes.errorbar(T, mean, 2 * error, **look, label=name)
             if name != ONE:
-                axes.plot(T, bound, "--", color=colour, lw=1.0, label=f"bound of {name}")
+                axes.plot(T, bound, **look | bound_look(), label=f"bound of {name}")
         m = ROOT if choice == ROOT else own[0]["m"]
         figures.finish(axes, "T", "regret to f (bars: 2 standard errors)", f"m = {m}", log="xy")
-    for name, colour in zip(COST_EXPONENTS, COLOURS, strict=False):
-        for width, N in enumerate(sorted({row["kernels"] for row in costs}), start=1):
+    for name, look in zip(COST_EXPONENTS, line_looks(len(COST_EXPONENTS)), strict=True):
+        for dashes, N in zip(("-", "--", ":"), sorted({row["kernels"] for row in costs}), strict=False):
             line = [row for row in costs if (row["learner"], row["kernels"]) == (name, N)]
             m, counted = ([row[key] for row in line] for key in ("features", "operations"))
-            right.plot(m, counted, "o-", color=colour, ms=4, lw=0.6 * width, label=f"{name}, N = {N}")
+            line = look | {"linestyle": dashes, "markevery": 1}
+            right.plot(m, counted, **line, label=f"{name}, N = {N}")
     figures.finish(right, "m, features of each kernel", "operations of a round, counted by XLA", "Costs", log="xy")
-    for axes in (left[0], right):
-        figures.legend(axes, fontsize=8)
+    figures.legend_below(figure, 3)
     return figure
 
 

@@ -21,7 +21,8 @@ from jaxonline.feedback import NoisyCopies, noise
 from jaxonline.game import Game
 from jaxonline.learners import NoisyKernel, Storage
 from jaxonline.results import Result
-from jaxonline.results.report.plotting import COLOURS
+from jaxonline.results.report import plotting
+from jaxonline.results.report.plotting import COLOURS, bound_look
 from jaxonline.results.report.tables import Interval, Number, Table, Text
 from jaxonline.study import Context, Report
 from jaxonline.study.study import ignore_skewness_warnings
@@ -230,6 +231,7 @@ def _numbers(compared: ComparisonResult) -> dict[str, Any]:
     } | compared.curves()
 
 
+@figures.paper_style
 @ignore_skewness_warnings()
 def plot_losses(cells: Mapping[Case, ComparisonResult], zero: Mapping[Case, np.ndarray]) -> Any:
     """Plot regret against rounds with both step sizes, and the theorem's bound; one panel for each kernel and loss.
@@ -237,26 +239,25 @@ def plot_losses(cells: Mapping[Case, ComparisonResult], zero: Mapping[Case, np.n
     `zero` is the regret of the predictor 0 at the recorded rounds.
     """
     title = (
-        "Algorithm 1 on noisy copies, steps eta / sqrt(t); 95 % bands, simultaneous over rounds. Thin: slope 1/2. "
+        "Algorithm 1 on noisy copies, steps eta / sqrt(t); 95 % bands, simultaneous over rounds. "
         f"Slopes are those of the best step, over {next(iter(cells.values())).slope_rounds}"
     )
-    names = {case.kernel for case in cells}
-    size = {"size": (14.0, 7.4), "title": title, "sharex": True, "sharey": True}
-    figure, panels = figures.panels(len(names), len(cells) // len(names), **size)
-    for axes, (case, compared) in zip(panels.ravel(), cells.items(), strict=True):
+    figure, panels = figures.grid(len(cells), 2, 2.0, title, sharex=True, sharey=True)
+    for axes, (case, compared) in zip(panels, cells.items(), strict=True):
         result, bands = compared.result, compared.result.bands()
         rounds, growth = np.asarray(result.rounds, float), result.growth(compared.growth_from)[BEST]
         figures.plot_bands(axes, rounds, bands, STYLES, STYLES)
         axes.plot(rounds, zero[case], label="predictor 0", **figures.ZERO)
-        axes.plot(rounds, compared.bounds[THEOREM], color=COLOURS[0], ls="--", lw=1.3, label="bound of its step")
-        axes.plot(rounds, bands.mean[1, -1] * 0.5 * np.sqrt(rounds / rounds[-1]), **figures.FAINT)
+        bound = figures.look_of(THEOREM, STYLES) | bound_look()
+        axes.plot(rounds, compared.bounds[THEOREM], **bound, label="bound of its step")
         slope = f"slope {growth.exponent:.2f} ({growth.low:.2f} .. {growth.high:.2f})"
         figures.finish(axes, "round", "regret", f"{case.loss} loss, {case.kernel},\n{case.law_name}, {slope}", log="xy")
-        axes.set_ylim(2.0, 4.0 * rounds[-1])
-    figures.legend_below(figure, panels[0, 0], 4)
+        axes.set_ylim(bottom=1.0)
+    figures.legend_below(figure, 4, panels[0])
     return figure
 
 
+@figures.paper_style
 @ignore_skewness_warnings()
 def plot_laws(
     laws: Mapping[Case, ComparisonResult], rows: Mapping[Case, list[dict[str, Any]]], zero: Mapping[Case, np.ndarray]
@@ -267,14 +268,15 @@ def plot_laws(
     """
     title = "Distributions of the number of copies: 95 % intervals; steps chosen by clean losses in other runs"
     names = list(dict.fromkeys(case.kernel for case in laws))
-    figure, panels = figures.panels(len(names), 2, (11.5, 4.1 * len(names)), title)
+    figure, panels = figures.panels(len(names), 2, 0.8 + 2.6 * len(names), title)
     for (left, right), kernel in zip(panels, names, strict=True):
         own = {case: compared for case, compared in laws.items() if case.kernel == kernel}
         for i, (case, compared) in enumerate(own.items()):
-            result, line = compared.result, {"color": COLOURS[i % len(COLOURS)], "label": case.law_name}
-            line |= {"ls": "-" if case.law == "best" else "--"}
-            figures.plot_rows(left, [rows[case][1]], "expected_queries_per_round", "regret", **line)
-            right.plot(result.mean("queries").mean[1], result.mean().mean[1] / result.rounds, lw=1.6, **line)
+            result, look = compared.result, plotting.line_looks(len(own) + 1)[i] | {"label": case.law_name}
+            look |= {"linestyle": "-" if case.law == "best" else (0, (2.6, 1.1))}
+            right.plot(result.mean("queries").mean[1], result.mean().mean[1] / result.rounds, **look)
+            look.pop("markevery")
+            figures.plot_rows(left, [rows[case][1]], "expected_queries_per_round", "regret", **look)
         left.axhline(zero[case][-1], label="predictor 0", **figures.ZERO)
         right.axhline(zero[case][-1] / result.rounds[-1], **figures.ZERO)
         figures.finish(left, "queries a round", "regret at the horizon", f"{kernel}, squared loss, best step", log="x")
@@ -282,5 +284,5 @@ def plot_laws(
             right, "queries spent", "regret per round so far", "at equal cost: lower left is better", log="xy"
         )
         left.set_ylim(bottom=0.0)
-        figures.legend(left)
+    figures.legend_below(figure, 3)
     return figure

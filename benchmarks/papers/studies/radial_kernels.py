@@ -35,7 +35,7 @@ from jaxonline.feedback import FullInformation, NoisyCopies, noise
 from jaxonline.game import Game, WithFeedback
 from jaxonline.kernels.shift_invariant import Cauchy, RadialExponential, SchoenbergKernel, quadrature_error, truncate
 from jaxonline.parameters import check
-from jaxonline.results.report.plotting import COLOURS
+from jaxonline.results.report.plotting import COLOURS, bound_look
 from jaxonline.results.report.tables import EXCLUDED_RUNS_COLUMNS, Interval, Number, Table, Text
 from jaxonline.study import Context, Report
 from jaxonline.study.study import ignore_skewness_warnings
@@ -124,13 +124,14 @@ class RadialKernels(Study):
         """Return the data set for a kernel."""
         return RadialProblem(kernel, self.dimension, self.noise, self.c, self.label_noise, self.rounds, seed)
 
+    @figures.paper_style
     @ignore_skewness_warnings()
     def plot(
         self, compared: Mapping[str, tuple[ComparisonResult, ComparisonResult]], facts: Mapping[str, Mapping[str, Any]]
     ) -> Any:
         """Plot g = (1 + r^2/d)^-1 and k for c = 2 and 4 (the paper, Figure 1), and regret against rounds by kernel."""
         title = f"Radial kernels under Gaussian noise, d = {self.dimension}, sigma = {self.noise:g}; {self.runs} runs"
-        figure, (above, below) = figures.panels(2, max(2, len(compared)), (11.5, 7.0), title)
+        figure, (above, below) = figures.panels(2, max(3, len(compared)), 4.6, title)
         g, r = Cauchy(float(self.dimension)), np.linspace(0.0, 4.0, 200)
         for axes, c in zip(above, PRINTED_CS, strict=False):
             cut, squared = c / self.dimension, self.dimension * r**2
@@ -138,19 +139,21 @@ class RadialKernels(Study):
             axes.plot(r, g.truncated_profile(squared, cut), "--", color=COLOURS[0], label="k, the part u <= c/d")
             if 2.0 * self.noise * cut < 1.0:
                 mean = printed_radial_surrogate_mean(truncate(g, cut, N_NODES), self.noise, self.dimension, squared)
-                axes.plot(r, mean, ":", color=COLOURS[3], label="mean of the surrogate as printed (E13)")
+                axes.plot(r, mean, ":", color=COLOURS[3], label="mean of the surrogate\nas printed (E13)")
             figures.finish(axes, "r / sqrt(d)", "kernel", f"g = 1 / (1 + r^2/d), c = {c:g}")
-        figures.legend(above[0], fontsize=7, loc="upper right")
+            axes.set_ylim(bottom=0)
+        figures.legend_in(above[2], *above[:2])
         for axes, (name, results) in zip(below, compared.items(), strict=False):
             for own in results:
                 figures.plot_bands(axes, own.result.rounds, own.result.bands(), own.result.learners, STYLES)
             rounds = results[1].result.rounds
-            axes.plot(rounds, results[1].bounds[PRESCRIBED], "--", color="0.5", label="bound of the theorem")
-            axes.plot(rounds[-1], facts[name]["predictor_0"], "x", color="0.3", ms=7, label="predictor 0")
+            bound = figures.look_of(PRESCRIBED, STYLES) | bound_look()
+            axes.plot(rounds, results[1].bounds[PRESCRIBED], **bound, label="bound of the theorem")
+            axes.plot(rounds[-1], facts[name]["predictor_0"], "x", color="0.3", ms=5, label="predictor 0")
             figures.finish(axes, "round", "regret", name, log="xy")
         for axes in (*above[len(PRINTED_CS) :], *below[len(compared) :]):
             axes.set_axis_off()
-        figures.legend_below(figure, below[0], 4)
+        figures.legend_below(figure, 3, below[0])
         return figure
 
 

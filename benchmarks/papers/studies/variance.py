@@ -93,6 +93,7 @@ class Variance(Study):
         """Return E (X - centre)^2, the second moment of X about a point of expansion."""
         return self.noise_variance + (self.mean - centre) ** 2
 
+    @figures.paper_style
     def plot(self, rows_by_case: RowsByCase) -> Any:
         """Draw a panel for each loss: curves over p (geometric distribution), and markers (optimised distributions).
 
@@ -101,20 +102,18 @@ class Variance(Study):
         """
         title = (
             f"Estimating l'(E X) without bias from noisy copies of X: E X = {self.mean:g}, Var X = "
-            f"{self.noise_variance:g}. Lower left is better\nDots: p = {', '.join(f'{p:g}' for p in self.ps)}"
+            f"{self.noise_variance:g}. Lower left is better. Dots: p = {', '.join(f'{p:g}' for p in self.ps)}"
         )
-        figure, panels = figures.panels(2, 3, (12.0, 7.6), title)
+        figure, panels = figures.panels(2, 3, 5.2, title)
         *of_losses, last = panels.ravel()
         for axes, (name, loss) in zip(of_losses, LOSSES.items(), strict=True):
             for centre, line in ((0.0, "-"), (self.guess, "--")):
-                axes.plot(
-                    *self.curve(name, centre), color="0.35", ls=line, lw=1.6, label=f"geometric, about {centre:g}"
-                )
+                axes.plot(*self.curve(name, centre), color="0.35", ls=line, label=f"geometric, about {centre:g}")
                 for row in rows_by_case[name, centre]:
                     colour, marker = MARKERS.get(row.law, ("0.35", "."))
                     face = colour if centre == 0.0 else "white"
                     label = f"{row.law}, about {centre:g}" if row.law in MARKERS else None
-                    axes.plot(row.expected_queries, row.variance, marker, color=colour, mfc=face, ms=7, label=label)
+                    axes.plot(row.expected_queries, row.variance, marker, color=colour, mfc=face, ms=5, label=label)
             limit = loss.radius() ** 2 / self.second_moment(0.0)
             note = f"; about 0 infinite for p ≥ {limit:.3g}" if limit < max(self.ps) else ""
             if note:
@@ -122,7 +121,7 @@ class Variance(Study):
             figures.finish(axes, "expected queries E N", "variance of the estimate", name + note, log="xy")
             axes.set_xlim(0.25, 16)
         last.set_axis_off()
-        last.legend(*of_losses[0].get_legend_handles_labels(), loc="center left", frameon=False, fontsize=9)
+        figures.legend_below(figure, 2, of_losses[0])
         return figure
 
     def curve(self, name: str, centre: float) -> tuple[Sequence[float], Sequence[float]]:

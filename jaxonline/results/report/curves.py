@@ -18,21 +18,22 @@ from jaxonline.results.report.distributions import plot_final_values
 from jaxonline.results.statistics.intervals import ConfidenceInterval, Estimate
 
 BOUND_LABEL = "theorem's bound"
-BOUND_DASHES = (0, (7, 2.5))
 
 
 def plot_result(
     result: Any, path: str | Path | None, quantity: str | None, level: float,
-    interval: ConfidenceInterval | None, bounds: Mapping[str, Any] | None, title: str | None, style: str,
-    ax: Axes | None,
+    interval: ConfidenceInterval | None, bounds: Mapping[str, Any] | None, choice: plotting.Choice,
+    title: str | None, style: str, ax: Axes | None,
 ) -> Axes:  # fmt: skip
     """Plot means against rounds as `Result.plot` does."""
     bounds = _check_bounds(result, bounds)
     if len(result.rounds) == 1:
-        return plot_final_values(result, path, quantity, level, interval, title, style, ax)
+        return plot_final_values(result, path, quantity, level, interval, choice, title, style, ax)
     quantity = default_quantity(result, quantity)
+    result, names, colours = plotting.choose_learners(result, choice)
+    bounds = {name: bound for name, bound in bounds.items() if name in result.learners}
     estimate = result.bands(quantity, level, interval)
-    curves = Curves(result, quantity, estimate)
+    curves = Curves(result, quantity, estimate, names, colours)
     two = bool(bounds) and style != "paper" and ax is None
     with plotting.canvas(path, style, ax, shape=(1, 1 + two), size=(1.6 if two else 1.0, 1.0)) as panels:
         first, last = panels[0, 0], panels[0, -1]
@@ -78,20 +79,23 @@ class Curves:
         result: the result.
         quantity: the quantity on the vertical axis.
         estimate: means and bands [L, G].
+        names: names in the legend [L].
+        colours: colours by position of the learner; the style chooses all others.
     """
 
-    def __init__(self, result: Any, quantity: str, estimate: Estimate):
+    def __init__(self, result: Any, quantity: str, estimate: Estimate, names: list[str], colours: Mapping[int, Any]):
         ends = estimate.mean[:, -1]
         self.result, self.quantity, self.estimate = result, quantity, estimate
         self.order = [int(i) for i in best_first(ends, quantity in LOSS_OF_REWARD) if np.isfinite(ends[i])]
         named = range(len(ends)) if len(ends) <= plotting.MAX_DISTINCT else self.order[: plotting.N_COLOURS]
         self.looks = dict(zip(named, plotting.line_looks(len(named)), strict=True))
-        self.names = plotting.figure_names(result.learners)
+        self.looks |= {i: {**self.looks.get(i, {}), "color": colour} for i, colour in colours.items()}
+        self.names = names
         self.lines: dict[int, Any] = {}  # by learner, of the last panel
         self.bound: Any = None  # the legend entry of bounds
 
     def draw(self, axes: Axes, bounds: Mapping[str, np.ndarray]) -> None:
-        """Draw means, bands and bounds; with bounds, the axes are logarithmic, with lines of slope 1 and 1/2."""
+        """Draw means, bands and bounds; with bounds, the axes are logarithmic."""
         rounds, mean = np.asarray(self.result.rounds, float), self.estimate.mean
         log_rounds = bool(bounds) or plotting.is_logarithmic(rounds)
         linear = not log_rounds and axes.get_xscale() == axes.get_yscale() == "linear"
@@ -99,19 +103,22 @@ class Curves:
         for i in range(len(mean)):
             self.lines[i] = self._draw_curve(axes, x, drawn, i)
         for name, bound in bounds.items():
-            colour = self.looks.get(self.result.learners.index(name), {"color": "0.7"})["color"]
-            axes.plot(rounds, bound, color=colour, ls=BOUND_DASHES, lw=0.7 * matplotlib.rcParams["lines.linewidth"])
+            look = self.looks.get(self.result.learners.index(name), {"color": "0.7"})
+            axes.plot(rounds, bound, **look | plotting.bound_look())
         if log_rounds:
             known = mean[np.isfinite(mean)]
-            plotting.set_log_scales(axes, linear_y=not bounds and not (known.size and known.min() > 0))
+            linear_y = not bounds and not (known.size and known.min() > 0)
+            plotting.set_log_scales(axes, linear_y)
+            if linear_y:
+                plotting.start_at_zero(axes, "y")
         else:
             axes.locator_params(nbins=6)
         if bounds:
             unmet = unmet_assumptions(bounds, self.result.meta.get("oblivious"))
             notes = [textwrap.fill(plotting.figure_text(sentence), 130) for sentence in unmet]
             label = "\n".join([BOUND_LABEL, *notes])
-            (self.bound,) = axes.plot([], [], color="0.4", ls=BOUND_DASHES, label=label)
-            _draw_slopes(axes, rounds, mean)
+            hollow = {"marker": "o"} if len(mean) > 1 else {}
+            (self.bound,) = axes.plot([], [], color="0.4", label=label, **hollow, **plotting.bound_look())
         plotting.style_axes(axes, "round", plotting.axis_label(label_of(self.quantity, self.result.meta), axes, "y"))
 
     def _draw_curve(self, axes: Axes, x: np.ndarray, estimate: Estimate, i: int) -> Any:
@@ -178,15 +185,3 @@ def spread_positions(wanted: list[float], gap: float, low: float, high: float) -
     if not len(steps):
         return steps
     return np.clip(isotonic_regression(np.asarray(wanted) - steps).x, low, max(low, high - steps[-1])) + steps
-
-
-def _draw_slopes(axes: Axes, rounds: np.ndarray, means: np.ndarray) -> None:
-    """Draw thin lines of slope 1 and 1/2 at the bottom of the plot, so that readers can compare growth rates."""
-    positive = means[np.isfinite(means) & (means > 0)]
-    for slope, words in ((1.0, "slope 1"), (0.5, "slope 1/2")) if positive.size else ():
-        line = positive.min() * 0.7 * (rounds / rounds[0]) ** slope
-        axes.plot(rounds, line, color="0.6", lw=0.8, zorder=0)
-        axes.annotate(
-            words, (rounds[-1], line[-1]), xytext=(3, 0), textcoords="offset points", color="0.4", va="center",
-            fontsize=matplotlib.rcParams["font.size"] - 2,
-        )  # fmt: skip

@@ -1,6 +1,5 @@
 """Figures of distributions: values of all runs at the horizon, pulls of arms over time, and ranks in games."""
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap
 
-from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.parts import select_rounds
 from jaxonline.results.quantities import LOSS_OF_REWARD, best_first, default_quantity, label_of
@@ -30,10 +28,11 @@ SHADES = LinearSegmentedColormap.from_list("ranks", ["#0072B2", "#DCE9F3"])  # o
 
 def plot_final_values(
     result: Any, path: str | Path | None, quantity: str | None, level: float,
-    interval: ConfidenceInterval | None, title: str | None, style: str, ax: Axes | None,
+    interval: ConfidenceInterval | None, choice: plotting.Choice, title: str | None, style: str, ax: Axes | None,
 ) -> Axes:  # fmt: skip
     """Plot the distribution over runs as `Result.plot_final` does."""
     quantity = default_quantity(result, quantity)
+    result, names, colours = plotting.choose_learners(result, choice)
     estimates.check_number(result, quantity)
     last = select_rounds(result, slice(-1, None))
     estimate = estimates.at_horizon(last.mean(quantity, level, interval))
@@ -43,10 +42,10 @@ def plot_final_values(
     with plotting.canvas(path, style, ax, size=(1.0, 0.35 + 0.13 * len(runs))) as panels:
         axes = panels[0, 0]
         edges, logarithmic, size = *_bins(runs), matplotlib.rcParams["lines.markersize"]
-        for at, own in enumerate(runs):
+        for at, (i, own) in enumerate(zip(order, runs, strict=True)):
             counts = np.histogram(own, edges)[0]
-            heights = 0.6 * counts / max(counts.max(), 1)
-            axes.stairs(at - heights, edges, baseline=at, fill=True, color=plotting.COLOURS[0], alpha=0.35, lw=0)
+            heights, colour = 0.6 * counts / max(counts.max(), 1), colours.get(int(i), plotting.COLOURS[0])
+            axes.stairs(at - heights, edges, baseline=at, fill=True, color=colour, alpha=0.35, lw=0)
         boxes = axes.boxplot(
             runs, orientation="horizontal", positions=np.arange(len(runs)) + 0.18, widths=0.14, whis=(TAIL, 100 - TAIL),
             showcaps=False, patch_artist=True, manage_ticks=False, boxprops={"facecolor": "0.35", "lw": 0},
@@ -57,7 +56,7 @@ def plot_final_values(
         means = axes.errorbar(
             mean, range(len(runs)), xerr=ends, fmt="D", color=plotting.COLOURS[3], capsize=3, zorder=5
         )
-        names = plotting.figure_names([result.learners[i] for i in order])
+        names = [names[i] for i in order]
         axes.set_yticks(range(len(runs)), names)
         axes.set_ylim(len(runs) - 0.55, -0.75)
         axes.tick_params(axis="y", length=0)
@@ -67,6 +66,7 @@ def plot_final_values(
         if logarithmic:
             plotting.set_log_scale(axes, "x")
         else:
+            plotting.start_at_zero(axes, "x")
             axes.locator_params(axis="x", nbins=5 if style == "paper" else 8)
         legend = f"mean, {100 * level:.6g} % interval", "median and middle half", f"outer {2 * TAIL} % of the runs"
         if ax is None:
@@ -106,11 +106,7 @@ def plot_pulls_over_time(
     title: str | None, style: str, ax: Axes | None,
 ) -> np.ndarray:  # fmt: skip
     """Plot the pulls as `Result.plot_pulls` does."""
-    if learners is not None:
-        check.sequence("learners", learners, "learner name")
-        if not learners:
-            raise ArgumentError("learners", "must hold at least one name (got none)")
-        result = result.select(*learners)
+    result, *_ = plotting.choose_learners(result, (learners, None, None))
     check_pulls(result)
     n_panels, paper = len(result.learners), style == "paper"
     if ax is not None and n_panels > 1:
@@ -147,8 +143,8 @@ def plot_pulls_over_time(
         plotting.legend_below(shown[0], handles, names, ax)
         if ax is None and not paper:
             runs = count_words(len(result.runs), "run")
-            words = plotting.figure_text(title) if title else f"pulls of arms, mean of {runs}"
-            shown[0].figure.suptitle(words, size=matplotlib.rcParams["font.size"])
+            words = title or f"pulls of arms, mean of {runs}"
+            shown[0].figure.suptitle(plotting.wrap_title(words, shown[0].figure.get_figwidth()))
     return shown
 
 
@@ -166,12 +162,13 @@ def _merge_rare_arms(
     """Return rates, names and colours of the stacks: all of few arms, or those with most pulls, and all others."""
     n_arms, names = rates.shape[-1], plotting.figure_names(names, 24)
     if n_arms <= plotting.N_COLOURS:
-        return rates, names, list(plotting.COLOURS[:n_arms])
+        return rates, names, plotting.DARK_AND_LIGHT[:n_arms]
     most = np.argsort(-np.nansum(rates * widths[:, None], axis=(0, 1)), kind="stable")[: plotting.N_COLOURS - 1]
     kept = sorted(most.tolist())
     rest = rates.sum(axis=-1, keepdims=True) - rates[..., kept].sum(axis=-1, keepdims=True)
     labels = [*(names[k] for k in kept), f"{n_arms - len(kept)} other arms"]
-    return np.concatenate([rates[..., kept], rest], axis=-1), labels, [*plotting.COLOURS[: len(kept)], REST_COLOUR]
+    colours = [*plotting.DARK_AND_LIGHT[: len(kept)], REST_COLOUR]
+    return np.concatenate([rates[..., kept], rest], axis=-1), labels, colours
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -212,8 +209,7 @@ def plot_ranks(
         axes.tick_params(which="both", length=0, labeltop=True, labelbottom=False)
         axes.spines[:].set_visible(False)
         if ax is None and (title or style != "paper"):
-            words = textwrap.fill(plotting.figure_text(title or table.title), max(12, int(width / (0.55 * em))))
-            axes.figure.suptitle(words, size=matplotlib.rcParams["font.size"])
+            axes.figure.suptitle(plotting.wrap_title(title or table.title, width))
         elif title:
             axes.set_title(plotting.figure_text(title))
     return axes

@@ -142,7 +142,8 @@ def plot_sweeps(
         names += plotting.figure_names([result.learners[i] for i in others])
         for at, i in enumerate(others):
             colour = "0.35" if len(others) == 1 else plotting.COLOURS[(len(curves) + at) % plotting.N_COLOURS]
-            handles.append(axes.axhline(ends[0, i], color=colour, ls=(0, (4, 2)), zorder=1.5))
+            dashes = plotting.LEVEL_DASHES[at % len(plotting.LEVEL_DASHES)]
+            handles.append(axes.axhline(ends[0, i], color=colour, ls=dashes, zorder=1.5))
             if np.isfinite(ends[:, i]).all():
                 axes.axhspan(ends[1, i], ends[2, i], color=colour, alpha=0.15, lw=0)
         words = f"{label_of(quantity, result.meta)} after {count_words(int(result.rounds[-1]), 'round')}"
@@ -239,3 +240,5 @@ def _finish(axes: Axes, axis: ParameterAxis, parameter: str, words: str, ends: n
     positive = len(means) and means.min() > 0 and (lows > 0).all()
     if positive and means.max() > LOGARITHMIC_FROM * means.min():
         plotting.set_log_scale(axes, "y")
+    else:
+        plotting.start_at_zero(axes, "y")

@@ -1,4 +1,7 @@
-"""Colours, sizes, axes and bands of all figures. This module imports Matplotlib, so import it only to draw a figure."""
+"""Colours, sizes, axes and bands of all figures, by the rules in docs/how-do-i-figures.md.
+
+This module imports Matplotlib, so import it only to draw a figure.
+"""
 
 import contextlib
 import io
@@ -13,6 +16,7 @@ import matplotlib
 import numpy as np
 from cycler import cycler
 from matplotlib.axes import Axes
+from matplotlib.colors import is_color_like
 from matplotlib.figure import Figure
 from matplotlib.mathtext import MathTextParser
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator, ScalarFormatter
@@ -25,6 +29,9 @@ from jaxonline.store.files import write_atomically
 # Okabe and Ito's colours, distinct for colour-blind readers
 COLOURS = ("#0072B2", "#009E73", "#56B4E9", "#D55E00", "#CC79A7", "#E69F00", "#000000", "#F0E442")
 N_COLOURS = 7  # of curves: yellow is invisible on white
+DARK_AND_LIGHT = [COLOURS[i] for i in (0, 5, 1, 2, 3, 4, 6)]  # neighbours of areas, which differ in grey
+BOUND_DASHES = (0, (7, 2.5))
+LEVEL_DASHES = [(0, dashes) for dashes in ((4, 2), (1, 1), (6, 1.5, 1, 1.5), (3, 1, 1, 1, 1, 1))]  # horizontal lines
 DASHES = cycler(linestyle=["-", (0, (2.6, 1.1)), (0, (0.9, 0.9))])
 LINES = DASHES * cycler(color=COLOURS[:N_COLOURS], marker=[*"osD^vPX"])
 MAX_DISTINCT = len(LINES)
@@ -33,21 +40,33 @@ NAME_COLUMNS = 36  # characters of a learner's name
 StyleName = Literal["screen", "paper"]
 COMMON = {
     "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.alpha": 0.25,
-    "axes.titlesize": "medium", "figure.titlesize": "large", "figure.constrained_layout.use": True,
-    "legend.frameon": False, "legend.handlelength": 2.4, "legend.columnspacing": 1.0, "legend.labelspacing": 0.3,
+    "axes.titlesize": "medium", "figure.titlesize": "medium", "figure.constrained_layout.use": True,
+    "legend.frameon": False, "legend.handlelength": 3.2, "legend.columnspacing": 1.0, "legend.labelspacing": 0.3,
     "lines.solid_capstyle": "butt", "text.usetex": False, "pdf.fonttype": 42, "ps.fonttype": 42,
 }  # fmt: skip
-STYLES: dict[str, dict[str, Any]] = {  # settings of Matplotlib; "paper" is one column of a paper with two columns
+COLUMN_WIDTH, PAGE_WIDTH = 3.25, 6.75  # inches, of a paper with two columns
+STYLES: dict[str, dict[str, Any]] = {  # settings of Matplotlib
     "screen": COMMON | {
         "figure.figsize": (7.4, 4.8), "font.size": 10, "legend.fontsize": 9, "lines.linewidth": 1.8,
         "lines.markersize": 4.7, "savefig.dpi": 150,
     },
     "paper": COMMON | {
-        "figure.figsize": (3.25, 2.4), "font.size": 8, "xtick.labelsize": 7, "ytick.labelsize": 7, "legend.fontsize": 7,
-        "lines.linewidth": 1.1, "lines.markersize": 2.9, "axes.linewidth": 0.6, "xtick.major.width": 0.6,
-        "ytick.major.width": 0.6, "xtick.major.size": 2.5, "ytick.major.size": 2.5, "savefig.dpi": 300,
+        "figure.figsize": (COLUMN_WIDTH, 2.4), "font.size": 8, "legend.fontsize": 8, "lines.linewidth": 1.1,
+        "lines.markersize": 2.9, "axes.linewidth": 0.6, "xtick.major.width": 0.6, "ytick.major.width": 0.6,
+        "xtick.major.size": 2.5, "ytick.major.size": 2.5, "savefig.dpi": 300,
     },
 }  # fmt: skip
+
+
+def use_style(style: str) -> Any:
+    """Return a context manager, which is also a decorator, with Matplotlib's settings of a style.
+
+    Example:
+        >>> with use_style("paper"):
+        ...     matplotlib.rcParams["font.size"]
+        8.0
+    """
+    return matplotlib.rc_context(STYLES[check.choice("style", style, STYLES)])  # type: ignore[arg-type]
 
 
 @contextlib.contextmanager
@@ -70,19 +89,19 @@ def canvas(
         ValueError: an unknown style, a path beside `ax`, a folder as a path, or an unknown format.
         OSError: the figure cannot be written; the error names the path.
     """
-    settings = STYLES[check.choice("style", style, STYLES)]
+    styled = use_style(style)
     if ax is not None:
         check.instance("ax", ax, Axes, "Matplotlib axes")
         if path is not None:
             raise ArgumentError("path", "must be None if ax is given (got both); save the figure by ax.figure.savefig")
     if path is not None:
         _check_path(path)
-    with matplotlib.rc_context(settings):  # type: ignore[arg-type]
+    with styled:
         if ax is not None:
             yield np.array([[ax]])
             return
         options = {"squeeze": False, **options}
-        figsize = tuple(np.multiply(settings["figure.figsize"], size))
+        figsize = tuple(np.multiply(matplotlib.rcParams["figure.figsize"], size))
         if path is None:
             from matplotlib import pyplot
 
@@ -141,6 +160,29 @@ def figure_names(names: Sequence[str], most: int = NAME_COLUMNS) -> list[str]:
     return [figure_text(name + number) for name, number in zip(short, numbers, strict=True)]
 
 
+Choice = tuple[Sequence[str] | None, Mapping[str, str] | None, Mapping[str, Any] | None]  # learners, labels, colours
+
+
+def choose_learners(result: Any, choice: Choice) -> tuple[Any, list[str], dict[int, Any]]:
+    """Return the learners to show as a result, their names in the figure [L], and the given colours by position.
+
+    Raises:
+        ValueError: an unknown learner, an empty list of learners, an empty label, or an unknown colour.
+    """
+    learners, labels, colours = choice
+    labels = check.dictionary("labels", labels, result.learners)
+    colours = check.dictionary("colours", colours, result.learners)
+    for name, label in labels.items():
+        check.text(f"labels[{name!r}]", label)
+    for name, colour in colours.items():
+        if not is_color_like(colour):
+            raise ArgumentError(f"colours[{name!r}]", f"must be a colour of Matplotlib (got {check.quote(colour)})")
+    if learners is not None:
+        result = result.select(*check.sequence("learners", learners, "learner name"))
+    names = figure_names([labels.get(name, name) for name in result.learners])
+    return result, names, {i: colours[name] for i, name in enumerate(result.learners) if name in colours}
+
+
 def axis_label(words: str, axes: Axes, axis: str, beside: int = 0) -> str:
     """Return the label of the axis "x" or "y", wrapped to lines that fit beside the axes.
 
@@ -153,6 +195,13 @@ def axis_label(words: str, axes: Axes, axis: str, beside: int = 0) -> str:
     return textwrap.fill(figure_text(words), max(16, int(columns)), break_long_words=False)
 
 
+def wrap_title(words: str, inches: float) -> str:
+    """Return a title as one line or two lines of at most `inches`; the rest is left out."""
+    columns = max(16, int(inches * 72 / (0.53 * matplotlib.rcParams["font.size"])))
+    lines = textwrap.wrap(figure_text(words), columns, max_lines=2, placeholder=" …", break_long_words=False)
+    return "\n".join(lines)
+
+
 def legend_below(axes: Axes, handles: Sequence[Any], names: Sequence[str], ax: Axes | None = None) -> None:
     """Add a legend below a figure, which becomes higher, or inside the axes of the user."""
     if ax is not None:
@@ -160,21 +209,30 @@ def legend_below(axes: Axes, handles: Sequence[Any], names: Sequence[str], ax: A
         return
     figure: Any = axes.figure
     size = matplotlib.rcParams["legend.fontsize"]
-    room = (0.52 * max(map(len, names), default=0) + 4.2) * size
+    room = (0.52 * max(map(len, names), default=0) + 5.0) * size
     columns = max(1, min(len(names), int(72 * figure.get_figwidth() / room)))
     figure.set_figheight(figure.get_figheight() + 1.45 * size / 72 * -(-len(names) // columns))
     figure.legend(handles, names, loc="outside lower center", ncols=columns)
 
 
+def legend_entries(*panels: Any) -> dict[str, Any]:
+    """Return the lines of panels by label, as `handles` and `labels` of a legend."""
+    handles = {
+        label: handle for axes in panels for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
+    return {"handles": list(handles.values()), "labels": list(handles)}
+
+
 def set_titles(axes: Axes, heading: str, title: str | None, style: str, ax: Axes | None) -> None:
     """Set the title of a figure and the heading of its panel; figures of papers have no heading."""
+    figure: Any = axes.get_figure(root=True)
     if ax is not None:
         if title:
-            ax.set_title(figure_text(title))
+            ax.set_title(wrap_title(title, figure.get_figwidth() * ax.get_position().width))
     elif style != "paper":
         axes.set_title(heading)
         if title:
-            axes.get_figure(root=True).suptitle(figure_text(title))  # type: ignore[union-attr]
+            figure.suptitle(wrap_title(title, figure.get_figwidth()))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -194,10 +252,11 @@ class LogTicks(LogLocator):
         room = self.axis.get_tick_space()
         if self.axis.axis_name == "x" and high > 1e3:  # long tick labels
             room = 2 * room // 3
-        self.set_params(subs=(1, 2, 5) if 3 * math.log10(high / low) <= min(room, 9) else (1,), numticks=max(room, 3))
-        ticks = np.asarray(super().tick_values(vmin, vmax))
-        if ((low <= ticks) & (ticks <= high)).sum() > 1:
-            return ticks
+        for subs in ((1,), (1, 2, 5)) if 3 * math.log10(high / low) > min(room, 9) else ((1, 2, 5),):
+            self.set_params(subs=subs, numticks=max(room, 3))
+            ticks = np.asarray(super().tick_values(vmin, vmax))
+            if ((low <= ticks) & (ticks <= high)).sum() > 1:
+                return ticks
         return [tick for tick in MaxNLocator(4).tick_values(low, high) if tick > 0]
 
 
@@ -228,6 +287,22 @@ def style_axes(axes: Axes, xlabel: str = "", ylabel: str = "", title: str = "") 
     for axis in (axes.xaxis, axes.yaxis):
         if axis.get_scale() == "linear" and isinstance(axis.get_major_formatter(), ScalarFormatter):
             axis.set_major_formatter(FuncFormatter(format_tick))
+
+
+def start_at_zero(axes: Axes, axis: str) -> None:
+    """Start the linear axis "x" or "y" at 0 if all values are positive and the smallest is below half the largest.
+
+    Example:
+        >>> axes = Figure().subplots()
+        >>> lines = axes.plot([1.0, 3.0], [9.0, 10.0])
+        >>> for axis in "xy":
+        ...     start_at_zero(axes, axis)
+        >>> float(axes.get_xlim()[0]), bool(axes.get_ylim()[0] > 8.9)
+        (0.0, True)
+    """
+    low, high = axes.dataLim.intervalx if axis == "x" else axes.dataLim.intervaly
+    if 0 <= low < high / 2:
+        axes.set(**{f"{axis}lim": (0.0, None)})
 
 
 def set_log_scales(axes: Axes, linear_y: bool = False) -> None:
@@ -284,6 +359,11 @@ def plot_band(axes: Axes, x: Any, estimate: Any, i: int, *, color: str, alpha: f
     if alpha > 0 and np.isfinite(estimate.low[i]).any():
         axes.fill_between(x, estimate.low[i], estimate.high[i], color=color, alpha=alpha, lw=0)
     return drawn
+
+
+def bound_look() -> dict[str, Any]:
+    """Return what differs between the line of a bound and that of its learner: long dashes and hollow markers."""
+    return {"linestyle": BOUND_DASHES, "linewidth": 0.7 * matplotlib.rcParams["lines.linewidth"], "mfc": "white"}
 
 
 def line_looks(n: int) -> list[Mapping[str, Any]]:

@@ -24,10 +24,12 @@ from jaxonline.results.report.rankings import rank
 from jaxonline.results.report.tables import (
     EXCLUDED_RUNS_COLUMNS,
     WIDTH,
+    Count,
     Interval,
     Number,
     Table,
     Text,
+    Varying,
     format_number,
     shorten,
 )
@@ -105,13 +107,13 @@ def _rows(result: Any, quantity: str, mean: Estimate, queries: Estimate, bounds:
 def horizon_table(
     result: Any, quantity: str | None = None, bounds: Mapping[str, float] | None = None, *,
     level: float = 0.95, interval: ConfidenceInterval | None = None, most: int | None = None,
-    for_paper: bool = False,
+    for_paper: bool = False, columns: Sequence[str] | None = None,
 ) -> Table:  # fmt: skip
     r"""Return the table of the `most` best learners after the last round, sorted from the best mean to the worst.
 
     The best mean is the smallest, or the largest of a reward. With `for_paper`, the head of the column names the regret
     with its comparator, since a LaTeX tabular has no title, and the best learner is bold if it differs from each other
-    learner. Other arguments are as in `Result.table`.
+    learner. `columns` are keys of the rows of `Result.table`. Other arguments are as in `Result.table`.
 
     Example:
         >>> import jaxonline as jo
@@ -119,12 +121,12 @@ def horizon_table(
         >>> measures = {"cumulative_loss": loss, "queries": 0 * loss}
         >>> result = jo.Result(("a_1", r"$\eta$ = 1"), np.arange(2), np.array([1]), measures)
         >>> print(result.to_latex())
-        \begin{tabular}{lrrr}
+        \begin{tabular}{lrr}
         \toprule
-        learner & queries /round & cumulative loss (95 \%) & cumulative loss /round \\
+        learner & cumulative loss (95 \%) & cumulative loss /round \\
         \midrule
-        $\eta$ = 1 & 0 & 2.250 & 2.250 \\
-        a\_1 & 0 & 3 & 3 \\
+        $\eta$ = 1 & 2.250 & 2.250 \\
+        a\_1 & 3 & 3 \\
         \bottomrule
         \end{tabular}
         <BLANKLINE>
@@ -143,16 +145,20 @@ def horizon_table(
     rows = [row | {"best": best and i == 0} for i, row in enumerate(rows)]
     head = "pseudo-regret" if quantity == "regret" and result.meta.get("pseudo") else label_of(quantity)
     label = label_of(quantity, result.meta) if for_paper else head
-    columns = [
+    shown: list[Text] = [
         Text("learner"),
-        *([] if quantity == "queries" else [Number("queries_per_round", "queries\n/round", format_number)]),
+        *([] if quantity == "queries" else [Varying("queries_per_round", "queries\n/round", format_number)]),
         Interval(quantity, f"{label}\n({100 * level:.6g} %)" if len(result.runs) > 1 else label),
         *([Number(f"{quantity}_per_round", f"{head}\n/round", format_number)] if quantity in SUMMED_QUANTITIES else []),
         *([Number("bound", "theorem's\nbound", format_number)] if numbers else []),
         *EXCLUDED_RUNS_COLUMNS,
     ]
+    if columns is not None:
+        known = {column.key: column for column in shown}
+        chosen = [known[check.choice("columns", key, known)] for key in check.sequence("columns", columns, "column")]
+        shown = [Number(col.key, col.head, col.form) if isinstance(col, Count | Varying) else col for col in chosen]
     caption = " ".join(unmet_assumptions(bounds or {}, result.meta.get("oblivious")))
-    return Table(result_title(result, quantity), rows, columns, caption=caption, strong="best")
+    return Table(result_title(result, quantity), rows, shown, caption=caption, strong="best")
 
 
 def result_text(result: Any) -> str:

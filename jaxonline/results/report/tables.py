@@ -191,6 +191,15 @@ class Count(Number):
         return any(row.get(self.key) for row in rows)
 
 
+@dataclass(frozen=True)
+class Varying(Number):
+    """A column of numbers that the table shows only if they differ between rows."""
+
+    def wanted(self, rows: Sequence[Row]) -> bool:
+        """Return whether two of the given rows show different numbers."""
+        return len({self.show(row) for row in rows}) > 1
+
+
 def _apply(form: Form, value: float) -> str:
     return form.format(value) if isinstance(form, str) else form(value)
 
@@ -198,7 +207,7 @@ def _apply(form: Form, value: float) -> str:
 EXCLUDED_RUNS_COLUMNS = (Count("failed", "failed\nruns"), Count("overflowed", "overflowed\nruns"))
 REGRET_COLUMNS = (  # of the rows of `Result.table`
     Text("learner"),
-    Number("queries_per_round", "queries\n/round", format_number),
+    Varying("queries_per_round", "queries\n/round", format_number),
     Interval("regret", "regret\n(95 %)"),
     Number("regret_per_round", "regret\n/round", format_number),
     Number("bound", "theorem's\nbound", format_number),
@@ -271,7 +280,7 @@ class Table:
 
     @property
     def shown(self) -> list[Text]:
-        """The visible columns, without columns of counts that are all 0."""
+        """The visible columns, without counts that are all 0 and without `Varying` columns that are constant."""
         entries = dict(*self.rows[:1]).items()
         columns = self.columns or [Text(key) if isinstance(value, str) else Number(key) for key, value in entries]
         return [column for column in columns if column.wanted(self.rows)]
@@ -297,12 +306,12 @@ class Table:
         rule = ["---:" if column.numeric else "---" for column in self.shown]
         return "".join(f"| {' | '.join(line)} |\n" for line in [self._heads(_escape_markdown), rule, *bold])
 
-    def latex(self, floating: bool = False) -> str:
-        r"""Return the table as a LaTeX tabular with booktabs rules; `floating` adds a table environment with the title.
+    def latex(self, caption: str | None = None) -> str:
+        r"""Return the table as a LaTeX tabular with booktabs rules; a caption adds a table environment around it.
 
         Formulas between dollar signs stay formulas, and other signs are escaped.
         """
-        place = {"position_float": "centering", "caption": _escape_latex(self.title)} if floating else {}
+        place = {} if caption is None else {"position_float": "centering", "caption": _escape_latex(caption)}
         kinds = "".join("r" if column.numeric else "l" for column in self.shown)
         words = self._styler("latex-math").to_latex(hrules=True, convert_css=True, column_format=kinds, **place)
         words = re.sub(r"^(?=[*\[])", "{}", words, flags=re.MULTILINE)  # else an option of the command before

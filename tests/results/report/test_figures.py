@@ -88,6 +88,42 @@ def test_own_axes():
         assert draw(ax=right) is right
 
 
+def test_learners_labels_and_colours_of_a_figure_are_those_of_the_user():
+    result = made_result(4)
+    axes = Figure().subplots()
+    labels = {"learner 3": r"ours, $\eta$", "learner 0": "not shown"}
+    bounds = dict.fromkeys(("learner 0", "learner 3"), 9.0 * result.rounds)
+    options = {"labels": labels, "colours": {"learner 1": "red"}, "ax": axes}
+    result.plot(learners=["learner 3", "learner 1"], bounds=bounds, **options)
+    drawn = [line for line in axes.get_lines() if len(line.get_xdata())]
+    assert [line.get_ydata().tolist() for line in drawn[:2]] == [result.mean().mean[i].tolist() for i in (3, 1)]
+    assert [line.get_color() for line in drawn] == [COLOURS[0], "red", COLOURS[0]]
+    assert len({line.get_marker() for line in drawn[:2]}) == 2, "also distinct in grey"
+    assert drawn[0].get_marker() == drawn[2].get_marker(), "of the learner and its bound"
+    assert (drawn[2].get_markerfacecolor(), drawn[2].is_dashed()) == ("white", True)
+    words = {text.get_text() for text in axes.get_legend().get_texts()}
+    assert words == {labels["learner 3"], "learner 1", "theorem's bound"}
+    rows = result.plot_final(learners=["learner 3"], labels=labels).get_yticklabels()
+    assert [row.get_text() for row in rows] == [labels["learner 3"]]
+    for method in (result.plot, result.plot_final):
+        for arguments, words in (
+            ({"learners": ["lerner 1"]}, "learners: must be one of .*did you mean 'learner 1'"),
+            ({"labels": {"learner1": "a"}}, "labels: .*did you mean 'learner 1'"),
+            ({"labels": {"learner 1": " "}}, r"labels\['learner 1'\]: must not be empty"),
+            ({"colours": {"learner 1": "rot"}}, r"colours\['learner 1'\]: must be a colour of Matplotlib \(got 'rot'"),
+        ):
+            with pytest.raises(ValueError, match=words):
+                method(**arguments)
+
+
+def test_titles_have_at_most_two_lines_and_axes_start_at_zero_if_the_smallest_value_is_close():
+    title = made_result(1).plot(title="many words " * 40).figure.get_suptitle()
+    assert (len(title.splitlines()), title[-1]) == (2, "…")
+    for values, start in (([[2.0, 2.0], [9.0, 9.0]], True), ([[8.0, 8.0], [9.0, 9.0]], False)):
+        result = made(["a[1]", "a[2]"], values)
+        assert (result.plot_sweep().get_ylim()[0] == 0.0, result.plot_final().get_xlim()[0] == 0.0) == (start, start)
+
+
 def test_bad_arguments_are_named(tmp_path):
     plot = made(["a[1]", "a[2]"], np.ones((2, 3))).plot_sweep
     with pytest.raises(ValueError, match=r"learners: must include a sweep .*got 'a\[1\]', 'b'.*jo\.sweep"):

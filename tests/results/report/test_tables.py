@@ -74,7 +74,23 @@ def test_markdown_and_latex():
     assert r"a\_b & - & 2,000 & 2 \\" in tex
     assert r"one | two & 20.46 $\pm$ 0.29 & - & 0 \\" in tex
     assert r"{}[red] & 1.00 $\pm$ 0.50 & 1 &  \\" in tex, "no option of the line before"
-    assert r"\caption{5 \% of \_, $\eta_t$}" in Table(r"5 % of _, $\eta_t$", ROWS, COLUMNS).latex(floating=True)
+    assert r"\caption{5 \% of \_, $\eta_t$}" in table.latex(r"5 % of _, $\eta_t$")
+
+
+def test_constant_queries_are_left_out_unless_a_column_is_asked_for():
+    result = made_result(2)
+    head = "learner & regret against the best in hindsight (95 \\%) & regret /round"
+    assert f"{head} \\\\" in result.to_latex()
+    chosen = result.to_latex(caption="5 % of them", columns=["failed", "queries_per_round", "learner"]).splitlines()
+    assert chosen[2:6] == [r"\caption{5 \% of them}", r"\begin{tabular}{rrl}", r"\toprule", chosen[5]]
+    assert chosen[5] == r"failed runs & queries /round & learner \\"
+    assert result.to_markdown(columns=["learner"]).splitlines()[0] == "| learner |"
+    result.measures["queries"] = result.queries * np.array([1.0, 2.0])[:, None, None]
+    assert "learner & queries /round & regret" in result.to_latex()
+    assert "queries" in repr(result).splitlines()[1]
+    for columns, words in ((["lerner"], "did you mean 'learner'"), ([], "must have at least one column")):
+        with pytest.raises(ValueError, match=f"columns: .*{words}"):
+            result.to_latex(columns=columns)
 
 
 def test_the_frame_and_csv_hold_the_numbers():
