@@ -79,7 +79,8 @@ class Supports(NamedTuple):
         if radius is not None:
             limit = jnp.asarray(radius, x.dtype) ** 2
             is_outside = squared_norm > limit
-            coefficients = coefficients * jnp.sqrt(limit / jnp.where(is_outside, squared_norm, limit))
+            square = jnp.where(jnp.isinf(squared_norm), jnp.nan, squared_norm)  # an overflow would give w = 0
+            coefficients = coefficients * jnp.sqrt(limit / jnp.where(is_outside, square, limit))
             squared_norm = jnp.where(is_outside, limit, squared_norm)
         return Supports(points, coefficients, squared_norm, jnp.where(full, self.t, self.t + 1)), full
 
