@@ -287,12 +287,9 @@ def squares_fit_dtype(name: str, rows: np.ndarray, dtype: Any) -> None:
         overflows = np.isinf(np.sum(entries * entries, axis=1))
     if overflows.any():
         row, largest = int(np.argmax(overflows)), np.abs(entries[np.argmax(overflows)])
-        where = f"(got {largest.max():g} in row {row}, column {int(largest.argmax())})"
-        limit = f"{float(jax.numpy.finfo(dtype).max):.3g}"
-        raise ArgumentError(
-            name,
-            f"must have rows with a sum of squares of at most {limit}, the limit of {np.dtype(dtype).name} {where}",
-        )
+        where = f"(got {largest.max():g} in row {row}, column {int(largest.argmax())}); scale it"
+        limit = f"{float(jax.numpy.finfo(dtype).max):.3g}, the largest {np.dtype(dtype).name}"
+        raise ArgumentError(name, f"must have a sum of squares of at most {limit}, in each row {where}")
 
 
 def warn_of_tiny_numbers(name: str, array: Any, dtype: Any) -> None:
