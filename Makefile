@@ -24,7 +24,7 @@ help:
 	@echo "make quickstart   a Monte Carlo regret study on real data: table and figure in results/quickstart/"
 	@echo "make test         the tests (JAXONLINE_DATA may name a folder of real data sets)"
 	@echo "make test-all     the tests, the long ones, and the examples of all docstrings"
-	@echo "make drills       kills, races, full disks, damage, failing workers and stores; prints the counts of each drill"
+	@echo "make drills       kills, full disks, damage, failing workers, large sizes; prints the counts of each drill"
 	@echo "make test-lowest  the tests with the lowest allowed versions (test-newest: the newest, on each Python)"
 	@echo "make lint         ruff, codespell, pyright; words to avoid are advice"
 	@echo "make bench        benchmarks beside the alternatives"

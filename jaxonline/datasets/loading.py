@@ -81,13 +81,27 @@ def load(
     if centre:
         X = np.where(is_constant, 0.0, X - X.mean(axis=0))
     if scale:
-        deviations = np.where(is_constant, 0.0, X.std(axis=0))
-        X = X / np.where(deviations > 0, deviations, 1.0)
-        X = X / (np.linalg.norm(X, axis=1).max() or 1.0)
-    if scale and positive is None:
+        X, y = scaled_data(X, y, targets=positive is None)
+    return DataSet(found, X, y, names)
+
+
+def scaled_data(X: np.ndarray, y: np.ndarray, targets: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Scale columns to unit variance, then rows to length at most 1; if `targets`, scale y to mean 0 in [-1, 1]."""
+    is_constant, columns = X.min(axis=0) == X.max(axis=0), _without_overflow(X, axis=0)
+    deviations = np.where(is_constant, 0.0, columns.std(axis=0))
+    X = _without_overflow(np.where(deviations > 0, columns / np.where(deviations > 0, deviations, 1.0), X))
+    X = X / (np.linalg.norm(X, axis=1).max() or 1.0)
+    if targets:
+        y = _without_overflow(y)
         y = y - y.mean()
         y = y / (np.abs(y).max() or 1.0)
-    return DataSet(found, X, y, names)
+    return X, y
+
+
+def _without_overflow(array: np.ndarray, axis: int | None = None) -> np.ndarray:
+    """Divide by powers of 2, which changes no digit, such that the largest entry is below 1: squares are finite."""
+    _, exponents = np.frexp(np.abs(array).max(axis=axis))
+    return np.ldexp(array, -exponents)
 
 
 def is_local(name: str | Path, data: str | Path | Sequence[str | Path] | None = None) -> bool:

@@ -254,7 +254,7 @@ class DriftingArms(ContextFreeArms):
     oblivious = True
     outcomes = ZERO_OR_ONE
     means: Probabilities
-    step: NonNegative = 0.01
+    step: Annotated[Number, Interval(ge=0, le=100)] = 0.01
 
     def init(self, key: Key[Array, ""]) -> Float[Array, "K"]:
         return self.means

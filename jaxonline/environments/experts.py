@@ -19,7 +19,6 @@ from jaxonline.parameters.types import (
     Ge,
     Interval,
     Number,
-    Positive,
     Probability,
     PyTree,
 )
@@ -159,7 +158,7 @@ class RandomWalkExperts(_ExpertLosses):
     oblivious = True
     outcomes = ZERO_OR_ONE  # the smallest and the largest loss
     n_experts: Count = static()
-    step: Positive = 0.1
+    step: Annotated[Number, Interval(gt=0, le=100)] = 0.1
     start: Probability = 0.5
 
     def init(self, key: Key[Array, ""]) -> Float[Array, "K"]:

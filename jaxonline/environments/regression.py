@@ -115,10 +115,9 @@ class SeparableData(ScalarOutcome):
 
     def __post_init__(self) -> None:
         if len(self.direction) < 2 or not np.any(self.direction):
-            raise ArgumentError(
-                "direction",
-                f"must have at least two entries, not all 0 (got {check.quote(self.direction)})",
-            )
+            problem = f"must have at least two entries, not all 0 (got {check.quote(self.direction)})"
+            raise ArgumentError("direction", problem)
+        check.squares_fit_dtype("direction", np.asarray(self.direction)[None], self.direction.dtype)
         margin, radius = check.concrete_array(self.margin), check.concrete_array(self.radius)
         if margin is not None and radius is not None and not (margin <= radius).all():
             raise ArgumentError("margin", f"must be at most the radius, {radius} (got {margin})")

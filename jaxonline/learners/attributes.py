@@ -191,7 +191,7 @@ def minimise_on_l1_ball(
     The method is accelerated projected gradient descent (Nesterov; Beck and Teboulle 2009). The method restarts without
     momentum if the value would increase, so the value never increases, even if A is not positive semi-definite. Each
     step computes one product with A. `curvature` is at least twice the largest absolute eigenvalue of A; by default,
-    twice the largest absolute row sum.
+    twice the largest absolute row sum. NaN if A or b overflows.
     """
     largest = 2 * jnp.max(jnp.sum(jnp.abs(A), axis=1)) if curvature is None else curvature
     step = jnp.where(largest > 0, 1 / jnp.where(largest > 0, largest, 1.0), jnp.ones_like(radius))
@@ -209,25 +209,29 @@ def minimise_on_l1_ball(
 
     Aw = A @ start
     first = _Descent(start, Aw, start @ Aw - 2 * start @ b, start, Aw, jnp.ones_like(radius))
-    return jax.lax.scan(descend, first, length=n_steps)[0].w
+    w = jax.lax.scan(descend, first, length=n_steps)[0].w
+    return jnp.where(jnp.isfinite(largest) & jnp.all(jnp.isfinite(b)), w, jnp.nan)
 
 
 def project_l1_ball(w: Float[Array, "d"], radius: Float[Array, ""]) -> Float[Array, "d"]:
     """Return the nearest point of the l1 ball, sgn(w) (|w| - tau)_+ (Michelot 1986; needs no sort).
 
-    tau grows until it is (the sum of |w_i| minus the radius) / n for the n coordinates with |w_i| > tau. A few steps
-    suffice, and d at most.
+    With the gaps g_i = max |w| - |w_i| and the depth s = max |w| - tau, the point is sgn(w) (s - g)_+, which is right
+    also for a radius far below |w|. s falls until it is (radius + sum of g_i) / n for the n coordinates with g_i < s. A
+    few steps suffice, and d at most.
     """
     size = jnp.abs(w)
+    gap = jnp.max(size) - size
 
-    def raise_threshold(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        tau, n, _ = state
-        above = size > tau
+    def lower_depth(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        depth, n, _ = state
+        above = gap < depth
         fewer = jnp.sum(above, dtype=jnp.int32)
-        excess = jnp.sum(jnp.where(above, size, 0.0)) - radius
-        tau = jnp.maximum(tau, excess / jnp.maximum(fewer, 1).astype(w.dtype))
-        return tau, fewer, fewer < n
+        total = radius + jnp.sum(jnp.where(above, gap, 0.0))
+        depth = jnp.minimum(depth, total / jnp.maximum(fewer, 1).astype(w.dtype))
+        return depth, fewer, fewer < n
 
-    start = jnp.maximum(jnp.sum(size) - radius, 0.0) / len(w)
-    tau, _, _ = jax.lax.while_loop(lambda state: state[2], raise_threshold, (start, jnp.int32(len(w)), start > 0))
-    return jnp.sign(w) * jnp.maximum(size - tau, 0.0)
+    start = (radius + jnp.sum(gap)) / len(w)
+    is_outside = jnp.sum(size) > radius
+    depth, _, _ = jax.lax.while_loop(lambda state: state[2], lower_depth, (start, jnp.int32(len(w)), is_outside))
+    return jnp.where(is_outside, jnp.sign(w) * jnp.maximum(depth - gap, 0.0), w)

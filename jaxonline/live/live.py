@@ -132,7 +132,7 @@ class Live:
             TypeError: `x` does not hold numbers.
             ValueError: `x` has another shape than the first instance, or is not finite.
         """
-        x = _array("x", x, self._instance, self._precision.dtype)
+        x = _array("x", x, self._instance, self._precision.dtype, is_instance=True)
         game = self._begin(x.shape)
         # the move does not depend on the outcome
         _, outcomes = game.play(self.round + 1, self._states, x[None])
@@ -215,7 +215,7 @@ class Live:
         """
         dtype = self._precision.dtype
         y = _rows("y", y, self._outcome, dtype)
-        X = np.zeros((len(y), 0), dtype) if X is None else _rows("X", X, self._instance, dtype)
+        X = np.zeros((len(y), 0), dtype) if X is None else _rows("X", X, self._instance, dtype, are_instances=True)
         if len(X) != len(y):
             raise ArgumentError("y", f"must have as many rows as X, {len(X)} (got {len(y)})")
         game = self._begin(X.shape[1:])
@@ -247,7 +247,7 @@ class Live:
                 "moves: the shape of instances is unknown; call learn or predict first, or give instance="
             )
         check_not_forked()
-        X = _rows("X", X, self._instance, self._precision.dtype)
+        X = _rows("X", X, self._instance, self._precision.dtype, are_instances=True)
         return self._game.moves(self.round + 1, self._states, X)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -435,7 +435,7 @@ def is_finite(array: np.ndarray) -> bool:
     return bool(np.vdot(array, array) < MAX_FINITE_SQUARES)  # False for NaN
 
 
-def _array(name: str, value: Any, shape: tuple[int, ...] | None, dtype: Any) -> np.ndarray:
+def _array(name: str, value: Any, shape: tuple[int, ...] | None, dtype: Any, is_instance: bool = False) -> np.ndarray:
     """A copy of one instance or outcome, of any shape if `shape` is None; a None value is an empty array."""
     if value is None and shape in (None, (0,)):
         return np.zeros(0, dtype)
@@ -446,17 +446,23 @@ def _array(name: str, value: Any, shape: tuple[int, ...] | None, dtype: Any) -> 
     check.fits_dtype(name, check.finite_array(name, value), dtype)
     if not fits:
         raise ArgumentError(name, f"must have shape {shape} (got {given.shape})")
+    if is_instance:
+        check.squares_fit_dtype(name, given[None], dtype)
     return given.astype(dtype)
 
 
-def _rows(name: str, value: Any, shape: tuple[int, ...] | None, dtype: Any) -> np.ndarray:
+def _rows(name: str, value: Any, shape: tuple[int, ...] | None, dtype: Any, are_instances: bool = False) -> np.ndarray:
     """A copy of several instances or outcomes, one per row."""
     is_checked = type(value) is np.ndarray and value.dtype.kind == "f" and is_finite(value)
     given = value if is_checked else check.finite_array(name, value)
     if given.ndim == 0 or len(given) == 0 or shape not in (None, given.shape[1:]):
         wanted = "" if shape is None else f", of shape {shape}"
         raise ArgumentError(name, f"must have one row a round, at least one{wanted} (got shape {given.shape})")
-    return given.astype(dtype) if is_checked else _array(name, given, given.shape, dtype)
+    if not is_checked:
+        check.fits_dtype(name, given, dtype)
+        if are_instances:
+            check.squares_fit_dtype(name, given, dtype)
+    return given.astype(dtype)
 
 
 def _check_outcome_range(

@@ -283,6 +283,18 @@ def fits_dtype(name: str, value: Any, dtype: Any) -> None:
         raise ArgumentError(name, f"must be finite {where}")
 
 
+def squares_fit_dtype(name: str, rows: np.ndarray, dtype: Any) -> None:
+    """Check that the sum of the squares of each row is finite in `dtype`; learners divide by it."""
+    entries = rows.reshape(len(rows), -1).astype(dtype)
+    with np.errstate(over="ignore"):
+        overflows = np.isinf(np.sum(entries * entries, axis=1))
+    if overflows.any():
+        row, largest = int(np.argmax(overflows)), np.abs(entries[np.argmax(overflows)])
+        where = f"(got {largest.max():g} in row {row}, column {int(largest.argmax())}); scale it"
+        limit = f"{float(jax.numpy.finfo(dtype).max):.3g}, the largest {np.dtype(dtype).name}"
+        raise ArgumentError(name, f"must have a sum of squares of at most {limit}, in each row {where}")
+
+
 def warn_of_tiny_numbers(name: str, array: Any, dtype: Any) -> None:
     """Warn if entries differ from 0, but all are below the normal numbers of `dtype`, so that they are rounded to 0."""
     if is_abstract(array):

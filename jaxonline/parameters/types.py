@@ -118,6 +118,7 @@ Positive = Annotated[Number, Gt(0)]
 NonNegative = Annotated[Number, Ge(0)]
 Probability = Annotated[Number, Interval(ge=0, le=1)]
 PositiveProbability = Annotated[Number, Interval(gt=0, le=1)]
+Scale = Annotated[Number, Interval(ge=1e-12, le=1e12)]  # its square and the inverse of its square do not overflow
 PositiveFloat = Annotated[float, Gt(0)]  # of a function that computes with NumPy
 NonNegativeFloat = Annotated[float, Ge(0)]
 PositiveOrInfinity = Annotated[float, Gt(0), OrInfinity()]

@@ -68,7 +68,7 @@ def arrays_calls():
         ("weights", lambda weights: environments.ContextualLinearArms(weights, 2), [1e39]),
         ("coefficients", environments.Autoregressive, [1e39], np.eye(2), [0.5, 0.5], [-1.0], [1.5], [0.0, -1.01]),
         ("direction", indistinguishable_pair, [2.0], [1.0, 1.0], np.eye(2)),
-        ("direction", environments.SeparableData, [0.0, 0.0]),
+        ("direction", environments.SeparableData, [0.0, 0.0], [1e20, 0.0]),
         ("advice", environments.ContraryLabels, [1.0, 1.0]),
         ("starts", lambda at: environments.SwitchingArms(np.full((2, 2), 0.5), at), [1], [2, 3], [np.nan]),
         ("starts", lambda at: environments.SwitchingArms(np.full((3, 2), 0.5), at), [3, 2]),

@@ -33,9 +33,9 @@ OTHERS = {  # other ranges, and ranges that a declaration gives as numbers
         verify.second_moment.width verify.unbiased.power verify.unbiased.second_moment verify.unbiased.width""",
     "above 0": """
         GradientLearner.step_size environments.OppositeInstances.size environments.OppositeLabels.size
-        environments.RandomWalkExperts.step estimators.best_feature_map.copy_moment kernels.Gaussian.width
-        estimators.best_feature_map.pair_moment learners.EXP3.combiner learners.EXP4.combiner
-        learners.GaussianThompson.noise_std learners.OnlineNewtonStep.epsilon learners.OnlineNewtonStep.gamma""",
+        estimators.best_feature_map.copy_moment estimators.best_feature_map.pair_moment kernels.Gaussian.width
+        learners.EXP3.combiner learners.EXP4.combiner learners.OnlineNewtonStep.epsilon
+        learners.OnlineNewtonStep.gamma""",
     "above 0 or infinite": """
         L2Ball.radius bounds.gradient_descent.G bounds.gradient_descent.diameter bounds.unbiased_steps.feature_moment
         bounds.unbiased_steps.length_moment comparators.best_in_l2_ball.radius estimators.SeriesEstimator.radius
@@ -92,6 +92,11 @@ OTHERS = {  # other ranges, and ranges that a declaration gives as numbers
     "above 0 and at most 0.25": "environments.HiddenAttribute.eps",
     "above 0 and at most 0.5": "environments.HiddenBestArm.gap",
     "above 0 and at most 1.5708": "bounds.surrogate_radius.angle",  # pi / 2
+    "at least 0 and at most 100": "environments.DriftingArms.step",
+    "above 0 and at most 100": "environments.RandomWalkExperts.step",
+    "at least 1e-12 and at most 1,000,000,000,000": """
+        learners.AsymptoticUCB.std learners.FixedConfidenceUCB.std learners.GaussianThompson.noise_std
+        learners.GaussianThompson.prior_std""",
     "at least 1e-12 and below 1": "learners.Storage.for_horizon.risk",
     "at least 0 and below 4,294,967,296": "estimators.Dictionary.published.seed",
     " or infinite": "verify.bound.limit verify.bound.value",

@@ -199,6 +199,7 @@ BAD_CALLS = {  # those of the constructor are among the generated calls
     "no instance": (lambda: open_round().predict(), "x: .*got None"),
     "NaN": (lambda: open_round().predict(NAN), r"x: .*got nan at \[1\]"),
     "too large": (lambda: open_round().predict([1e39, 0, 0]), "x: must be finite in float32"),
+    "too large for squares": (lambda: open_round().predict([0, 2e19, 0]), "x: .* squares .*in row 0, column 1"),
     "NaN outcome": (lambda: open_round().update(y=np.nan), "y: must be finite"),
     "an outcome too many": (lambda: open_round().update(y=[1.0, 2.0]), r"y: must have shape \(\)"),
     "no outcome": (lambda: open_round().update(), "one of y, loss and reward .got none"),

@@ -14,6 +14,7 @@ from jaxonline.learners import EXP3, UCB1
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(21, 3)), RNG.normal(size=21)
 CLASSES = np.array(["a", "b", "c"])[RNG.integers(3, size=21)]
+LARGE = np.array([0.0, 0.0, 1e200])
 BOTH = [jo.OnlineRegressor(), jo.OnlineClassifier()]
 
 
@@ -104,6 +105,9 @@ def test_bad_calls():
         ("classes: must be given", lambda: jo.OnlineClassifier().partial_fit(X, CLASSES)),
         ("at least two classes", lambda: jo.OnlineClassifier().fit(X, np.ones(21, int))),
         ("y: must hold labels among", lambda: jo.OnlineClassifier().partial_fit(X, CLASSES, **two)),
+        ("X: .* squares .*float64.* in row 1, column 2", lambda: jo.OnlineRegressor().fit([X[0], LARGE], Y[:2])),
+        ("X: must have a sum of squares", lambda: jo.OnlineClassifier().fit(1e200 * X, CLASSES)),
+        ("X: must have a sum of squares", lambda: jo.OnlineRegressor().fit(X, Y).predict([LARGE])),
         ("classes: must stay", lambda: jo.OnlineClassifier().fit(X, CLASSES).partial_fit(X, CLASSES, **two)),
     ]:
         with pytest.raises((ValueError, TypeError), match=says):

@@ -16,7 +16,7 @@ from jaxonline.numerics.elementwise import Compensated, first_argmin, kl_lower_b
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import Ge, Horizon, Interval, NonNegative, Number, Positive, PositiveFloat, Rounds
+from jaxonline.parameters.types import Ge, Horizon, Interval, NonNegative, Number, PositiveFloat, Rounds, Scale
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The state of index policies: the number of pulls and the losses of each arm.
@@ -309,7 +309,7 @@ class AsymptoticUCB(IndexPolicy):
         [0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0]
     """
 
-    std: Positive = 1.0
+    std: Scale = 1.0
 
     def growth(self, state: Tally) -> Float[Array, ""]:
         """Return 2 std^2 ln f(t)."""
@@ -342,7 +342,7 @@ class FixedConfidenceUCB(IndexPolicy):
     """
 
     delta: Annotated[Number, Interval(gt=0, lt=1)]
-    std: Positive = 1.0
+    std: Scale = 1.0
 
     @classmethod
     @validate_arguments

@@ -17,7 +17,7 @@ from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.signatures import check_fields, validate_arguments
 from jaxonline.parameters.struct import struct
-from jaxonline.parameters.types import Count, Ge, Interval, NonNegative, Number, Positive, PositiveFloat
+from jaxonline.parameters.types import Count, Ge, Interval, NonNegative, Number, PositiveFloat, Scale
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Thompson sampling: Thompson (1933); Agrawal and Goyal (2012, 2013), with losses in place of rewards.
@@ -86,9 +86,9 @@ class GaussianThompson(TallyPolicy):
         True
     """
 
-    noise_std: Positive = 1.0
+    noise_std: Scale = 1.0
     prior_mean: Number = 0.0
-    prior_std: Positive = 1.0
+    prior_std: Scale = 1.0
 
     def predict(self, key: Key[Array, ""], state: Tally, x: Any) -> Int[Array, ""]:
         """Return the arm with the smallest drawn mean loss."""

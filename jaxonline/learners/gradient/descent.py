@@ -269,6 +269,9 @@ class GradientLearner(EstimatorLearner):
         gradient = self.estimator(key, state.w, oracle)
         direction, optimizer_state = self.optimizer.update(gradient, state.optimizer, state.w)
         w = state.w + self.step_size(t, state.w.dtype) * direction
+        for before, after in zip(*map(jax.tree.leaves, (state.optimizer, optimizer_state)), strict=True):
+            overflows = jnp.any(jnp.isfinite(before) & ~jnp.isfinite(after))  # steps divided by infinity would be 0
+            w = jnp.where(overflows, jnp.nan, w)
         if self.radius is not None:
             w = self.projection(w, self.radius)
         average = None

@@ -212,8 +212,9 @@ def shrink(w: Expansion, factor: Float[Array, ""]) -> Expansion:
 
 
 def project_to_ball(w: Expansion, radius: Float[ArrayLike, ""]) -> Expansion:
-    """Return w, scaled back to the ball |w| <= radius if w is outside."""
+    """Return w, scaled back to the ball |w| <= radius if w is outside, or NaN if |w|^2 overflows."""
     norm = jnp.sqrt(jnp.maximum(w.squared_norm, jnp.finfo(w.squared_norm.dtype).tiny))
+    norm = jnp.where(jnp.isinf(norm), jnp.nan, norm)
     return shrink(w, jnp.minimum(jnp.asarray(radius, norm.dtype) / norm, jnp.ones_like(norm)))
 
 

@@ -63,7 +63,7 @@ class Supports(NamedTuple):
         radius: Float[ArrayLike, ""] | None,
         capacity: Int[ArrayLike, ""],
     ) -> tuple["Supports", Bool[Array, ""]]:
-        """Return w + alpha k(x, .), scaled back to the ball from outside, and whether there was no room for x.
+        """Return w + alpha k(x, .), scaled back to the ball (NaN if |w|^2 overflows), and whether x had no room.
 
         `w_at_x` is w(x) before the update, `square` is k(x, x); `radius` None means no projection. With `capacity`
         points or more, w does not change.
@@ -77,9 +77,12 @@ class Supports(NamedTuple):
         points = self.points.at[chunk, :, column].set(x, mode="drop")
         coefficients = self.alpha.at[chunk, column].set(alpha, mode="drop")
         if radius is not None:
-            limit = jnp.asarray(radius, x.dtype) ** 2
+            radius = jnp.asarray(radius, x.dtype)
+            limit, tiny = radius**2, jnp.finfo(x.dtype).tiny
             is_outside = squared_norm > limit
-            coefficients = coefficients * jnp.sqrt(limit / jnp.where(is_outside, squared_norm, limit))
+            square = jnp.where(is_outside, jnp.where(jnp.isinf(squared_norm), jnp.nan, squared_norm), 1.0)
+            share = jnp.where(is_outside, limit, 1.0) / square
+            coefficients = coefficients * jnp.where(share >= tiny, jnp.sqrt(share), radius / jnp.sqrt(square))
             squared_norm = jnp.where(is_outside, limit, squared_norm)
         return Supports(points, coefficients, squared_norm, jnp.where(full, self.t, self.t + 1)), full
 

@@ -140,13 +140,18 @@ class PassiveAggressive(Perceptron):
     ) -> tuple[Float[Array, "d"], PassiveAggressiveInfo]:
         """Add tau y x to w."""
         x, y = oracle.x, oracle.y
-        score, square = state @ x, x @ x
+        score = state @ x
         loss, C = Hinge()(score, y), None if self.C is None else jnp.asarray(self.C, x.dtype)
-        weight = square + 1.0 / (2.0 * C) if C is not None and self.variant == "PA-II" else square
-        tau = loss / jnp.where(weight > 0.0, weight, 1.0)
+        _, exponent = jnp.frexp(jnp.max(jnp.abs(x)))
+        scale = jnp.ldexp(jnp.ones_like(score), exponent - 1)  # a power of 2: no digit changes, and no square overflows
+        u = x / scale
+        weight = u @ u  # |x|^2 / scale^2
+        if C is not None and self.variant == "PA-II":
+            weight = weight + 1.0 / (2.0 * C) / scale / scale
+        tau = loss / jnp.where(weight > 0.0, weight, 1.0) / scale  # times scale
         if C is not None and self.variant == "PA-I":
-            tau = jnp.minimum(C, tau)
-        return state + tau * y * x, PassiveAggressiveInfo(y * score <= 0.0, loss)
+            tau = jnp.minimum(C * scale, tau)
+        return state + tau * y * u, PassiveAggressiveInfo(y * score <= 0.0, loss)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

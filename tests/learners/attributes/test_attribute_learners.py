@@ -191,6 +191,8 @@ def test_projection_is_that_of_optax(d):
     inside = jnp.sum(jnp.abs(w), axis=1) <= radii
     assert 0 < inside.sum() < 30
     np.testing.assert_array_equal(projected[inside], w[inside])
+    far = jax.vmap(project_l1_ball, (0, None))(jnp.float32(1e10) * w[~inside], jnp.float32(1.0))
+    np.testing.assert_allclose(jnp.abs(far).sum(axis=1), 1.0, rtol=1e-5)
 
 
 def test_moments_of_the_bound_are_reached_and_never_exceeded():

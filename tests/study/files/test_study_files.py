@@ -128,6 +128,20 @@ def test_scaled_data_have_rows_and_targets_of_at_most_one(folder):
         assert (y.mean(), np.abs(y).max()) == (pytest.approx(0.0, abs=1e-6), pytest.approx(1.0))
 
 
+@pytest.mark.parametrize("factor", [1e200, 1e-200])
+def test_data_are_scaled_without_overflow(folder, factor):
+    X, y = np.random.default_rng(0).normal(size=(6, 2)), np.arange(6.0)
+    np.savez(folder / "own.npz", X=X, y=y)
+    np.savez(folder / "scaled.npz", X=factor * X, y=factor * y)
+    streams = []
+    for file in ("own.npz", "scaled.npz"):
+        table = copy.deepcopy(DATA)
+        table["game"]["environment"] = {"type": "data", "file": file, "centre": True, "scale": True, "order": "file"}
+        streams.append(load(folder, table).game.environment)
+    np.testing.assert_allclose(streams[1].X, streams[0].X, rtol=1e-5)
+    np.testing.assert_allclose(streams[1].y, streams[0].y, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("beside", "key"),
     [
@@ -215,4 +229,4 @@ def test_the_page_documents_every_key_and_its_files_are_valid(folder):
     (folder / "study.toml").write_text(first.replace("[0.05, 0.1, 0.2]", "-1"))
     with pytest.raises(StudyFileError) as error:
         load_study_file("study.toml")
-    assert f"    Error: {error.value}\n" in PAGE
+    assert f"```text\nError: {error.value}\n```" in PAGE
