@@ -75,7 +75,7 @@ def stationary(name: str, game: str, learner: Any, bound: Any, feedback: Any = N
     def settings(extras):
         gap = 0.02 + 0.98 * float(extras[0])
         least = (1 - gap) * float(extras[1])
-        swap = extras[2] > 0.5  # ties go to the first arm
+        swap = extras[2] > 0.5
         means = [least + gap, least] if swap else [least, least + gap]
         return {"means": means, "gap": gap, "bound": float(bound([0.0, gap]))}
 

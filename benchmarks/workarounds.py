@@ -96,8 +96,10 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _first_argmin(values: jax.Array) -> jax.Array:
-    return jnp.argmin(values).astype(jnp.int32)
+def _first_argmin(values: jax.Array, order: Any = None) -> jax.Array:
+    if order is None:
+        return jnp.argmin(values).astype(jnp.int32)
+    return order.things[jnp.argmin(values[order.things])]
 
 
 def _permutation(key: jax.Array, n: int) -> jax.Array:

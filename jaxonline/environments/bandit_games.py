@@ -42,7 +42,7 @@ from jaxonline.parameters.types import (
 from jaxonline.random.threefry import word_pair_entry
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Arms with rewards: learners receive the losses 1 - reward, and results show rewards.
+# Arms with rewards: outcomes are the losses 1 - reward, and results show rewards.
 
 
 ARMS_WITH_MEANS = (BernoulliArms, GaussianArms, DriftingArms, SwitchingArms)
@@ -50,12 +50,13 @@ ARMS_WITH_MEANS = (BernoulliArms, GaussianArms, DriftingArms, SwitchingArms)
 
 @struct
 class Rewards(EnvironmentWrapper):
-    """Arms with rewards: the outcomes of `environment` are rewards, and learners receive the losses 1 - reward.
+    """Arms with rewards: the outcomes of `environment` are rewards, and results show rewards.
 
     Results, tables, figures and messages of a game with this environment show rewards: the cumulative reward in place
-    of the cumulative loss, and the reward of the best arm. The regret is the same number for rewards and losses, as the
-    constant 1 cancels: the reward of the best arm minus the reward of the learner. The oracle of a learner still
-    answers with losses, so all learners and theorems of jaxonline apply.
+    of the cumulative loss, and the reward of the best arm. The regret is the reward of the best arm minus the reward of
+    the learner. The oracle of a learner still answers with losses: 1 - reward for learners that assume losses in
+    [0, 1], and -reward for linear and Gaussian models (`LinUCB`, `LinThompson`, `GaussianThompson`, `EpsilonGreedy`),
+    as the attribute `loss_at_zero_reward` of a learner says. Priors of learners are given in rewards.
 
     If `environment` has mean rewards (`BernoulliArms`, `GaussianArms`, `DriftingArms`, `SwitchingArms`), the losses are
     those of the same arms with the mean losses 1 - means (in the dtype of the game), drawn from the same random
@@ -63,8 +64,7 @@ class Rewards(EnvironmentWrapper):
     `ContextualLinearArms`, or an environment of your own.
 
     Many learners assume losses in [0, 1], so rewards in [0, 1]. Convert rewards in another range [low, high] first:
-    (reward - low) / (high - low). The regret is then in units of high - low. `LinUCB` and `LinThompson` assume losses
-    that are linear in the features, without the constant 1; use losses with negated weights for them.
+    (reward - low) / (high - low). The regret is then in units of high - low. Linear and Gaussian models need no range.
 
     Args:
         environment: an environment whose outcomes are the rewards of K arms.
@@ -149,7 +149,7 @@ def _one_minus(rewards: Any) -> Any:
 
 
 def _loss_entry(k: Int[Array, "*n"], rewards: LazyOutcome) -> Float[Array, "*n"]:
-    return 1.0 - rewards.entry_function(k, *rewards.arguments)
+    return 1.0 - rewards.offset - rewards.entry_function(k, *rewards.arguments)
 
 
 def _loss_vector(rewards: LazyOutcome) -> Float[Array, "K"]:
@@ -313,8 +313,8 @@ def bandit_game(
 
     With `rewards=True`, the means are mean rewards, and results, tables, figures and messages show rewards. The game is
     the same as with the mean losses 1 - means: the same draws for the same key, and the same regret, as the regret is
-    the reward of the best arm minus the reward of the learner. Learners still receive the losses 1 - reward
-    (`jo.environments.Rewards`).
+    the reward of the best arm minus the reward of the learner. Learners still receive losses, and numbers of priors are
+    those of rewards (`jo.environments.Rewards`).
 
     The game is `Game(arms, feedback, loss=ArmLoss(), pseudo=True)`. Build it from these parts for other arms.
     `Rewards(environment)` also accepts arms that drift (`DriftingArms`), tables (`DataStream`), contexts

@@ -68,6 +68,7 @@ def check_assumptions(environment: Environment, entrant: WithFeedback) -> None:
     """
     learner, outcomes = entrant.learner, environment.outcomes
     learner.check_feedback(entrant.feedback)
+    learner.check_environment(environment)
     check_same_instances(environment, entrant.feedback)
     if learner.loss is not None:
         check_classes(environment, learner.loss)
@@ -76,7 +77,8 @@ def check_assumptions(environment: Environment, entrant: WithFeedback) -> None:
         low, high = learner.loss_range
         kind = "losses"
         if environment.rewards:
-            low, high, outcomes, kind = 1.0 - high, 1.0 - low, 1.0 - np.asarray(outcomes), "rewards"
+            low, high = learner.loss_at_zero_reward - high, learner.loss_at_zero_reward - low
+            outcomes, kind = 1.0 - np.asarray(outcomes), "rewards"
         check.numbers(f"y ({kind} of arms for {type(learner).__name__})", outcomes, ge=low, le=high)
 
 

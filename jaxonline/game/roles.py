@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
+from jaxonline.parameters.struct import replace
 from jaxonline.parameters.types import PyTree
 
 
@@ -174,6 +175,8 @@ class Learner(abc.ABC):
         loss: the loss that the learner minimises; None if unknown. A game with another loss causes a warning.
         loss_range: the range (low, high) of the losses of arms in the learner's theorem; None for any losses. Losses
             known in advance are checked to lie in this range.
+        loss_at_zero_reward: in a game of rewards, the learner observes the loss `loss_at_zero_reward` - reward: 1 suits
+            losses in [0, 1], and 0 suits linear and Gaussian models.
         capacity_hint: how to give the learner more storage, for warnings about runs that ran out of storage; without
             full stop.
 
@@ -185,6 +188,7 @@ class Learner(abc.ABC):
 
     loss: Any = None
     loss_range: tuple[float, float] | None = None
+    loss_at_zero_reward: float = 1.0
     capacity_hint: str = "give it more capacity"
 
     @abc.abstractmethod
@@ -201,6 +205,13 @@ class Learner(abc.ABC):
 
     def check_feedback(self, feedback: Feedback, /) -> None:  # noqa: B027 (by default, no check)
         """Raise a ValueError if the learner does not suit a feedback; called before the first round."""
+
+    def check_environment(self, environment: Environment, /) -> None:  # noqa: B027 (by default, no check)
+        """Raise a ValueError or warn if the learner does not suit an environment; called before the first round."""
+
+    def for_rewards(self) -> "Learner":
+        """Return the learner of losses that plays a game of rewards: parameters in rewards become those in losses."""
+        return self
 
     def overflow_probability(self, n_rounds: int, /) -> float | None:
         """The probability, or a bound on it, that a run of `n_rounds` rounds runs out of storage; None if unknown."""
@@ -221,8 +232,15 @@ class LearnerWrapper(Learner):
     learner: Any
 
     loss, loss_range, capacity_hint = (of_inner(n, "learner") for n in ("loss", "loss_range", "capacity_hint"))
-    check_feedback, overflow_probability = (of_inner(n, "learner") for n in ("check_feedback", "overflow_probability"))
+    loss_at_zero_reward = of_inner("loss_at_zero_reward", "learner")
+    check_feedback, check_environment, overflow_probability = (
+        of_inner(n, "learner") for n in ("check_feedback", "check_environment", "overflow_probability")
+    )
     weights = of_inner("weights", "learner")  # of its experts, if it has this method
+
+    def for_rewards(self) -> Learner:
+        """Return the wrapper of the wrapped learner for rewards."""
+        return replace(self, learner=self.learner.for_rewards())
 
 
 class EnvironmentWrapper(Environment):
@@ -238,6 +256,7 @@ class EnvironmentWrapper(Environment):
     rewards, outcomes, n_rows = (of_inner(n, "environment") for n in ("rewards", "outcomes", "n_rows"))
     init, instance, outcome = (of_inner(n, "environment") for n in ("init", "instance", "outcome"))
     mean_outcome = of_inner("mean_outcome", "environment")
+    means = of_inner("means", "environment")  # of its arms, if it has this attribute
 
 
 @runtime_checkable

@@ -22,7 +22,7 @@ from jaxonline.game.keys import ANSWER, INIT, INSTANCE, PREDICT, StreamKeys, upd
 from jaxonline.game.printing import game_line, history_table, is_history
 from jaxonline.game.roles import Environment, Feedback, Learner, Specs
 from jaxonline.losses import Loss, Squared
-from jaxonline.losses.arms import ArmLoss, ExpectedLoss, as_vector, for_loss
+from jaxonline.losses.arms import ArmLoss, ExpectedLoss, LazyOutcome, as_vector, for_loss
 from jaxonline.losses.base import as_loss, check_outcomes
 from jaxonline.numerics.elementwise import exact_products
 from jaxonline.parameters import check
@@ -201,10 +201,16 @@ def start(game: Game, entrant: WithFeedback | None, keys: StreamKeys) -> States:
     environment = game.environment.init(jax.random.fold_in(keys.environment, INIT))
     if entrant is None:
         return States(environment, ())
-    learner = entrant.learner.init(jax.random.fold_in(keys.learner, INIT), game.specs)
-    move = jax.eval_shape(entrant.learner.predict, keys.learner, learner, game.specs.instance)
+    learner = _learner_of(game, entrant)
+    state = learner.init(jax.random.fold_in(keys.learner, INIT), game.specs)
+    move = jax.eval_shape(learner.predict, keys.learner, state, game.specs.instance)
     feedback = entrant.feedback.init(jax.random.fold_in(keys.oracle, INIT), game.specs, move)
-    return States(environment, learner, feedback)
+    return States(environment, state, feedback)
+
+
+def _learner_of(game: Game, entrant: WithFeedback) -> Any:
+    """Return the learner that observes losses; in a game of rewards its parameters are given in rewards."""
+    return entrant.learner.for_rewards() if game.rewards else entrant.learner
 
 
 @exact_products()
@@ -220,7 +226,7 @@ def play_round(
 
 @functools.partial(jax.jit, inline=True)
 def _round(game, entrant, keys, t, states):
-    environment, feedback, learner = game.environment, entrant.feedback, entrant.learner
+    environment, feedback, learner = game.environment, entrant.feedback, _learner_of(game, entrant)
     environment_key, oracle_key, learner_key = (jax.random.fold_in(key, t) for key in keys)
 
     x, environment_state = environment.instance(jax.random.fold_in(environment_key, INSTANCE), states.environment, t)
@@ -229,6 +235,9 @@ def _round(game, entrant, keys, t, states):
     outcome, environment_state = environment.outcome(outcome_key, environment_state, t, x, y_hat)
     y = as_vector(outcome)
     observed = outcome if feedback.reads_entries else y
+    if game.rewards and learner.loss_at_zero_reward != 1.0:  # outcomes are 1 - reward
+        offset = learner.loss_at_zero_reward - 1.0
+        observed = outcome.plus(offset) if isinstance(observed, LazyOutcome) else observed + offset
     oracle = feedback.open(oracle_key, t, x, observed, y_hat, states.feedback)
     updated = learner.update(update_key(learner_key, y_hat), states.learner, oracle)
     if not (isinstance(updated, tuple) and len(updated) == 2):

@@ -17,7 +17,7 @@ from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.signatures import validate_arguments
-from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.struct import replace, static, struct
 from jaxonline.parameters.types import Component, Convert, Count, NonNegativeInt, PyTree, RandomKey, Rounds, Takes
 
 
@@ -243,6 +243,10 @@ class Doubling(LearnerWrapper):
     def learner(self) -> Any:  # type: ignore[override]
         """Return the first learner, for one round; learners for other horizons have the same facts."""
         return self.learner_for(1.0)
+
+    def for_rewards(self) -> "Doubling":
+        """Return the wrapper of learners for rewards."""
+        return replace(self, learner_for=lambda n_rounds: self.learner_for(n_rounds).for_rewards())
 
     def overflow_probability(self, n_rounds: int) -> float | None:
         """Return the sum of the phases' overflow probabilities, at most 1; each phase starts with empty storage."""

@@ -221,10 +221,10 @@ def play_env(
     """Play bandit learners in an environment of gymnasium, and return losses, rewards and regret.
 
     Each run plays `n_rounds` rounds in Python: the learner pulls an arm, `env.step` returns the reward, and the learner
-    observes it as a loss (`jo.Live` with `jo.Bandit()`). If an episode ends, the next one begins, and the learner goes
-    on. The learner receives the observation as its instance if the observation space is a `Box`. The run with seed s
+    observes it (`jo.Live` with `jo.Bandit()`). If an episode ends, the next one begins, and the learner goes on. The
+    learner receives the observation as its instance if the observation space is a `Box`. The run with seed s
     begins with `env.reset(seed=s)`, and s is also the key of the learner. So in a `BanditEnv` a learner pulls the same
-    arms as in `jo.play` with the key s.
+    arms as in `jo.play` with the key s, if the game has rewards.
 
     For a game of jaxonline, `jo.simulate` is much faster.
 
@@ -234,6 +234,7 @@ def play_env(
         n_rounds: the number of rounds of a run.
         seeds: the seeds of the runs, which must differ.
         reward_range: the smallest and the largest reward. The loss is (high - reward) / (high - low), between 0 and 1.
+            Learners that assume losses in [0, 1] observe this loss, and linear and Gaussian models minus the reward.
             None for rewards without limits, whose loss is -reward (for a `BanditEnv` then choose `offset=0`).
         best_reward: the mean reward of the best arm, if it is known and the same in all rounds.
         record_at: number of recorded rounds, or a list of the recorded rounds.
@@ -316,7 +317,8 @@ def _limits(reward_range: Any, learners: Mapping[str, Any]) -> tuple[float, floa
     if reward_range is None:
         for learner in learners.values():
             if (limits := learner.loss_range) is not None:
-                needs = f"{type(learner).__name__} needs losses from {limits[0]:g} to {limits[1]:g}"
+                low, high = (learner.loss_at_zero_reward - limit for limit in reversed(limits))
+                needs = f"{type(learner).__name__} needs rewards from {low:g} to {high:g}"
                 raise ArgumentError("reward_range", f"must be two numbers, since {needs} (got None)")
         return None
     limits = check.array("reward_range", reward_range, ndim=1)
@@ -351,7 +353,8 @@ def _play_run(
 ) -> list[list[float]]:
     """Return loss, reward, queries, and the mean losses of the pulled and the best arm (or NaN) of each round."""
     n_arms, first_action, instance = spaces
-    live = Live(learner, Bandit(), instance=instance, outcome=n_arms, key=seed)
+    live = Live(learner, Bandit(), instance=instance, outcome=n_arms, rewards=True, key=seed)
+    has_range = limits is not None and learner.loss_at_zero_reward != 0.0
     played: list[list[float]] = []
     observation, _ = env.reset(seed=seed)
     for _ in range(n_rounds):
@@ -359,7 +362,7 @@ def _play_run(
         arm = int(move.arm if isinstance(move, Draw) else move)
         observation, reward, terminated, truncated, info = env.step(first_action + arm)
         loss = _loss("the reward", reward, limits)
-        record = live.update(loss=loss)
+        record = live.update(reward=1.0 - loss if has_range else reward)
         means = [_loss(name, info[name], limits) if name in info else np.nan for name in (EXPECTED_REWARD, BEST_REWARD)]
         played.append([loss, float(reward), int(record.queries), *means])
         if terminated or truncated:

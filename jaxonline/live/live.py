@@ -62,6 +62,7 @@ class Live:
         outcome: the shape of outcomes: () for numbers, K for the losses of K arms or experts.
         loss: function of a move and an outcome, for the record that `update` returns. None takes the loss of the
             learner; without one, the loss of a `LossOfMove`, the loss of the arm for a `Bandit`, else the squared loss.
+        rewards: whether outcomes of arms, and priors of the learner, are rewards.
         key: a seed, from 0 to 2^32 - 1 (2^63 - 1 if float64 is enabled), or the key of the run.
 
     Attributes:
@@ -89,8 +90,10 @@ class Live:
     def __init__(
         self, learner: Learner | WithFeedback, feedback: Feedback | None = None, *,
         instance: int | tuple[int, ...] | None = None, outcome: int | tuple[int, ...] = (),
-        loss: Callable[[Any, Any], Any] | None = None, key: int | Key[Array, ""] = 0,
+        loss: Callable[[Any, Any], Any] | None = None, rewards: bool = False, key: int | Key[Array, ""] = 0,
     ):  # fmt: skip
+        self._rewards = check.flag("rewards", rewards)
+        self._options = {"outcome": outcome, "loss": loss, "rewards": rewards}
         self._precision = KeptPrecision()
         self._outcome = _shape("outcome", outcome)
         self._entrant = as_entrant(
@@ -108,6 +111,7 @@ class Live:
         self._instance: tuple[int, ...] | None = None
         self._game: LiveGame | None = None  # until the shape of instances is known
         self._loss_game: LiveGame | None = None
+        self._reward_game: LiveGame | None = None  # if the first game has losses, and rewards are reported
         self._states: Any = None  # `States`, or None until then
         self._open: OpenRound | None = None
         if instance is not None:
@@ -150,10 +154,10 @@ class Live:
 
         Args:
             x: the instance of the open round, as a check; None to omit it.
-            y: the outcome.
-            loss: instead of `y`, the loss of the move, if the feedback is a `Bandit` or `LossOfMove`.
+            y: the outcome: of arms the losses, or the rewards if the argument `rewards` of `Live` is True.
+            loss: instead of `y`, the loss of the move (1 - reward), if the feedback is a `Bandit` or `LossOfMove`.
             reward: instead of `loss`, the reward of the pulled arm, if the feedback is a `Bandit`. The learner receives
-                the loss 1 - reward, and the record prints rewards.
+                the loss 1 - reward, or -reward if its model needs that, and the record prints rewards.
 
         Returns:
             The record of the round, as in `jo.play`: loss, move, queries, info. With `loss` or `reward`, the losses of
@@ -179,16 +183,16 @@ class Live:
         name, value = next(iter(given.items()))
         outcome = _array(name, value, self._outcome if name == "y" else (), dtype)
         if name == "reward":
-            outcome = _loss_of_reward(outcome, feedback, game.loss_range)
-        else:
-            _check_outcome_range(name, outcome, game.losses, game.loss_range)
+            check.instance("feedback", feedback, Bandit, "a Bandit, if the reward is given")
+            game = self._reward_game = self._reward_game or game.with_rewards()
+        outcome = _losses_of(name, outcome, game, name == "reward" or (name == "y" and self._rewards))
         if name != "y" and isinstance(feedback, Bandit):
             outcome = self._of_all_arms(outcome)
         elif name != "y":
             game = self._loss_game = self._loss_game or game.with_reported_loss()
         x = self._open.x
         record = _record(game.read(self._play(game, x[None], outcome[None]), 0), x, outcome)
-        return RewardRound(*record) if name == "reward" else record
+        return RewardRound(*record) if self._rewards or name == "reward" else record
 
     def learn(self, X: ArrayLike | None, y: ArrayLike) -> Round:
         """Play rounds with known outcomes, for example before going live; an open round is discarded.
@@ -219,12 +223,12 @@ class Live:
         if len(X) != len(y):
             raise ArgumentError("y", f"must have as many rows as X, {len(X)} (got {len(y)})")
         game = self._begin(X.shape[1:])
-        _check_outcome_range("y", y, game.losses, game.loss_range)
+        y = _losses_of("y", y, game, self._rewards)
         parts = [slice(first, first + TABLE_ROWS) for first in range(0, len(y), TABLE_ROWS)]
         outcomes = [game.read(self._play(game, X[rows], y[rows]), slice(len(y[rows]))) for rows in parts]
         history = _record(jax.tree.map(lambda *rows: np.concatenate(rows), *outcomes), X, y)
         self._warn_of_divergence(history.y_hat, self.round - len(y) + 1)
-        return history
+        return RewardRound(*history) if self._rewards else history
 
     def moves(self, X: ArrayLike) -> Any:
         """Return the moves on many instances, one a row, as if each came next; open no round and learn nothing.
@@ -288,7 +292,7 @@ class Live:
         """Pickle as the arguments and the content of a saved file."""
         saved = None if self._game is None else self._saved()
         key = str(jax.random.key_impl(self._key)), np.asarray(jax.random.key_data(self._key))
-        return _rebuild, (self._precision.x64, self._entrant, self._outcome, self._loss, key, saved)
+        return _rebuild, (self._precision.x64, self._entrant, self._options, key, saved)
 
     # -----------------------------------------------------------------------------------------------------------------
     # Private
@@ -304,7 +308,7 @@ class Live:
         """Bind the game to a shape of instances."""
         with self._precision():
             loss = default_loss(self._entrant) if self._loss is None else self._loss
-            game = Game(no_arrivals(self._specs(instance)), self._entrant.feedback, loss)
+            game = Game(no_arrivals(self._specs(instance), self._rewards), self._entrant.feedback, loss)
         live_game = LiveGame.of(game, self._entrant, self._key, self._precision)
         if self._loss is not None:
             warn_about_loss_mismatch(game, {"learner": self._entrant.learner})
@@ -359,6 +363,7 @@ class Live:
             "precision": self._precision.dtype.name,
             "shape of instances": str(self._instance),
             "shape of outcomes": str(self._outcome),
+            "rewards": str(self._rewards),
             "state": format_spec(self._state_specs()),
         }
 
@@ -384,7 +389,7 @@ class Live:
         instance = header["instance"] if self._instance is None else self._instance
         with self._precision(), states.damage_named(path):
             key = jax.random.wrap_key_data(jnp.asarray(arrays["0"]), impl=header["generator"]).reshape(())
-            other = Live(self._entrant, outcome=self._outcome, loss=self._loss, key=key)
+            other = Live(self._entrant, key=key, **self._options)
             game = other._bind(instance)  # an unknown shape of instances is that of the file
         with self._precision():
             stored, own = header["belongs to"], other._header()
@@ -410,11 +415,11 @@ def _record(record: Round, x: np.ndarray, y: np.ndarray) -> Round:
     return record._replace(x=x, y=y, y_comparator=y)
 
 
-def _rebuild(x64: bool, entrant: WithFeedback, outcome: Any, loss: Any, key: Any, saved: Any) -> Live:
+def _rebuild(x64: bool, entrant: WithFeedback, options: Any, key: Any, saved: Any) -> Live:
     """Rebuild a pickled object."""
     impl, data = key
     with jax.enable_x64(x64):
-        live = Live(entrant, outcome=outcome, loss=loss, key=jax.random.wrap_key_data(jnp.asarray(data), impl=impl))
+        live = Live(entrant, key=jax.random.wrap_key_data(jnp.asarray(data), impl=impl), **options)
     if saved is not None:
         live._restore("a copy", *saved)
     return live
@@ -465,20 +470,12 @@ def _rows(name: str, value: Any, shape: tuple[int, ...] | None, dtype: Any, are_
     return given.astype(dtype)
 
 
-def _check_outcome_range(
-    name: str, outcomes: np.ndarray, losses: list[Any], loss_range: tuple[float, float] | None
-) -> None:
-    """Check outcomes against the classes of margin losses, and against the learner's range of losses."""
-    for loss in losses:
+def _losses_of(name: str, outcomes: np.ndarray, game: LiveGame, rewards: bool) -> np.ndarray:
+    """Return outcomes as losses, after checks against classes of margin losses and the learner's range of losses."""
+    for loss in game.losses:
         check_outcomes(name, outcomes, loss)
-    if loss_range is not None:
-        check.numbers(name, outcomes, ge=loss_range[0], le=loss_range[1])
-
-
-def _loss_of_reward(reward: np.ndarray, feedback: Any, loss_range: tuple[float, float] | None) -> np.ndarray:
-    """Return the loss 1 - reward of an arm, after a check against the learner's range of losses."""
-    if not isinstance(feedback, Bandit):
-        raise ArgumentTypeError("reward", f"must be None unless the feedback is Bandit (got {type(feedback).__name__})")
-    if loss_range is not None:
-        check.numbers("reward", reward, ge=1.0 - loss_range[1], le=1.0 - loss_range[0])
-    return np.asarray(1.0 - reward, reward.dtype)
+    if game.loss_range is not None:
+        (low, high), top = game.loss_range, game.entrant.learner.loss_at_zero_reward
+        low, high = (top - high, top - low) if rewards else (low, high)
+        check.numbers(name, outcomes, ge=low, le=high)
+    return np.asarray(1.0 - outcomes, outcomes.dtype) if rewards else outcomes

@@ -24,7 +24,8 @@ from jaxonline.game.keys import StreamKeys, stream_keys
 from jaxonline.game.roles import Environment, Feedback, Specs
 from jaxonline.game.round import Game, Round, States, WithFeedback, play_round, start
 from jaxonline.losses import ArmLoss, Squared
-from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.struct import replace, static, struct
 from jaxonline.parameters.types import PyTree
 
 TABLE_ROWS = 8  # with one or two rows, XLA compiles some loops in another way
@@ -43,6 +44,7 @@ class Arrivals(Environment):
     table: Any  # array of jax or NumPy
     first: Int[ArrayLike, ""]
     specs: Specs = static()
+    rewards: bool = static(default=False)
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:
@@ -84,13 +86,13 @@ class ReportedLoss(Feedback):
         raise TypeError("loss: the learner needs the gradient, but only the loss of the move is known; pass y")
 
 
-def no_arrivals(specs: Specs) -> Arrivals:
+def no_arrivals(specs: Specs, rewards: bool = False) -> Arrivals:
     """Return an environment of these shapes of instances and outcomes, with a table of TABLE_ROWS empty rows.
 
     Of two more rows the first numbers are the bits of integers: the first round, and the number of rounds to play.
     """
     table = np.zeros((TABLE_ROWS + 2, sum(spec.size for spec in specs)), specs.instance.dtype)
-    return Arrivals(table, np.int32(1), specs)
+    return Arrivals(table, np.int32(1), specs, rewards)
 
 
 class Programs:
@@ -104,10 +106,12 @@ class Programs:
         specs: shapes and dtypes of instances and outcomes.
         first_specs: shapes and dtypes for the first states; they differ if the outcome is a reported loss.
         impl: the generator of random numbers.
+        rewards: whether outcomes are 1 minus rewards.
     """
 
-    def __init__(self, structure: Any, specs: Specs, first_specs: Specs, impl: Any):
+    def __init__(self, structure: Any, specs: Specs, first_specs: Specs, impl: Any, rewards: bool):
         self.structure, self.specs, self.first_specs, self.impl = structure, specs, first_specs, impl
+        self.rewards = rewards
 
     def _parts(
         self, numbers: list[Array], key_data: Array, arrivals: Arrivals
@@ -119,14 +123,14 @@ class Programs:
     @functools.partial(jax.jit, static_argnums=0)
     def begin(self, numbers: list[Array], key_data: Array) -> States:
         """Return the states before round 1."""
-        return start(*self._parts(numbers, key_data, no_arrivals(self.first_specs)))
+        return start(*self._parts(numbers, key_data, no_arrivals(self.first_specs, self.rewards)))
 
     @functools.partial(jax.jit, static_argnums=0)
     def play(self, numbers: list[Array], key_data: Array, states: States, table: Array) -> tuple[States, Array]:
         """Play the rounds of a table; return the states after them, and packed outcomes [TABLE_ROWS, words]."""
         integers = jax.lax.bitcast_convert_type(table[TABLE_ROWS:, 0], f"int{8 * table.dtype.itemsize}")
         t, n_rows = integers.astype(jnp.int32)
-        parts = self._parts(numbers, key_data, Arrivals(table, t, self.specs))
+        parts = self._parts(numbers, key_data, Arrivals(table, t, self.specs, self.rewards))
         rounds = t + jnp.arange(TABLE_ROWS, dtype=jnp.int32)
 
         def one_round(row, carry):
@@ -145,7 +149,8 @@ class Programs:
         """Return the shapes and dtypes of the outcome of a round."""
 
         def first_outcome(numbers, key_data):
-            parts = self._parts(numbers, key_data, jax.tree.map(jnp.asarray, no_arrivals(self.specs)))
+            arrivals = jax.tree.map(jnp.asarray, no_arrivals(self.specs, self.rewards))
+            parts = self._parts(numbers, key_data, arrivals)
             return _play_one(*parts, jnp.int32(1), self.begin(numbers, key_data))[1]
 
         return jax.eval_shape(first_outcome, numbers, key_data)
@@ -156,7 +161,8 @@ class Programs:
 
         def move(x):
             row = jnp.concatenate([x.ravel(), jnp.zeros(self.specs.outcome.size, x.dtype)])
-            return _play_one(*self._parts(numbers, key_data, Arrivals(row[None], t, self.specs)), t, states)[1].y_hat
+            arrivals = Arrivals(row[None], t, self.specs, self.rewards)
+            return _play_one(*self._parts(numbers, key_data, arrivals), t, states)[1].y_hat
 
         return jax.vmap(move)(X)
 
@@ -247,7 +253,8 @@ class LiveGame:
     ):  # fmt: skip
         self.game, self.entrant, self._key, self._precision = game, entrant, key, precision
         self._numbers, structure = jax.tree.flatten((game.feedback, game.loss, entrant))
-        self._programs = compiled_programs(structure, game.specs, first_specs or game.specs, jax.random.key_impl(key))
+        impl, first_specs = jax.random.key_impl(key), first_specs or game.specs
+        self._programs = compiled_programs(structure, game.specs, first_specs, impl, game.rewards)
         self._key_data = jax.random.key_data(key)
         self.read = WordLayout(self._programs.outcome_specs(self._numbers, self._key_data)).read
         self._table, self._size = no_arrivals(game.specs).table, game.specs.instance.size
@@ -274,6 +281,21 @@ class LiveGame:
             game = Game(no_arrivals(specs), ReportedLoss(), ReportedLoss())
             entrant = WithFeedback(self.entrant.learner, ReportedLoss())
             return LiveGame(game, entrant, (), self._key, self._precision, self.game.specs)
+
+    def with_rewards(self) -> "LiveGame":
+        """Return the same learner in a game of rewards; a ValueError if its parameters are other numbers in rewards."""
+        learner = self.entrant.learner
+        if self.game.rewards:
+            return self
+        pairs = zip(jax.tree.leaves(learner), jax.tree.leaves(learner.for_rewards()), strict=True)
+        if not all(np.array_equal(*pair) for pair in pairs):
+            problem = f"must be True, since the prior of {type(learner).__name__} is that of rewards or of losses"
+            raise ArgumentError("rewards", f"{problem} (got False); write jo.Live(..., rewards=True)")
+        if learner.loss_at_zero_reward == 1.0:
+            return self
+        with self._precision():
+            game = replace(self.game, environment=no_arrivals(self.game.specs, rewards=True))
+            return LiveGame(game, self.entrant, (), self._key, self._precision)
 
     def begin(self) -> States:
         """The states before round 1."""

@@ -23,7 +23,7 @@ from jaxonline.parameters.types import Component, Count, NonNegativeInt, PyTree,
 @functools.partial(
     jax.tree_util.register_dataclass,
     data_fields=["arguments"],
-    meta_fields=["entry_function", "vector_function", "length", "width"],
+    meta_fields=["entry_function", "vector_function", "length", "width", "offset"],
 )
 @dataclasses.dataclass(frozen=True, eq=False)
 class LazyOutcome:
@@ -39,6 +39,7 @@ class LazyOutcome:
         arguments: arguments of both functions, random keys included.
         length: the number K of entries, or of rows.
         width: the number of columns of a matrix.
+        offset: a number that is added to all entries.
 
     Example:
         >>> import jax.numpy as jnp
@@ -53,6 +54,7 @@ class LazyOutcome:
     arguments: tuple[PyTree, ...]
     length: int
     width: int | None = None
+    offset: float = 0.0
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -65,19 +67,33 @@ class LazyOutcome:
         return len(self.shape)
 
     def __getitem__(self, index: Int[Array, "*n"] | tuple[Int[Array, "*n"], Int[Array, "*n"]]) -> Array:
-        read = self.__dict__.setdefault("_read", {})  # the loss and the feedback read the same entry: draw it once
+        read = self._draws
         indices = index if isinstance(index, tuple) else (index,)
         place = tuple(map(id, indices))
         if place not in read:
             entry = compute_once(self.entry_function, *map(jnp.asarray, indices), *self.arguments)
             read[place] = indices, entry
-        return read[place][1]
+        return self._plus_offset(read[place][1])
 
     def vector(self) -> Array:
         """All entries."""
-        if "_vector" not in self.__dict__:  # the loss and the feedback read the same entries: draw them once
-            self.__dict__["_vector"] = compute_once(self.vector_function, *self.arguments)
-        return self.__dict__["_vector"]
+        if "vector" not in self._draws:
+            self._draws["vector"] = compute_once(self.vector_function, *self.arguments)
+        return self._plus_offset(self._draws["vector"])
+
+    def plus(self, offset: float) -> "LazyOutcome":
+        """Return the outcome with a number added to all entries; both outcomes draw an entry once."""
+        other = dataclasses.replace(self, offset=self.offset + offset)
+        other.__dict__["_read"] = self._draws
+        return other
+
+    @property
+    def _draws(self) -> dict[Any, Any]:
+        """The entries drawn so far: the loss and the feedback read the same entry, which is drawn once."""
+        return self.__dict__.setdefault("_read", {})
+
+    def _plus_offset(self, entries: Array) -> Array:
+        return entries + self.offset if self.offset else entries
 
     def __jax_array__(self) -> Array:
         return self.vector()

@@ -63,8 +63,17 @@ def project_l2_ball(w: Float[Array, "d"], radius: Float[Array, ""] | float) -> F
 _SHORT = 14  # `python -m benchmarks.workarounds "UCB1, K=10"` has the gain
 
 
-def first_argmin(values: Float[Array, "K"]) -> Int[Array, ""]:
-    """Return the index of the smallest number, int32; ties go to the first. If there is a NaN, its index may result.
+class Order(NamedTuple):
+    """An order of K things: the rank of each thing [K], and the things in the order of their ranks [K]."""
+
+    ranks: Float[Array, "K"]
+    things: Int[Array, "K"]
+
+
+def first_argmin(values: Float[Array, "K"] | Int[Array, "K"], order: Order | None = None) -> Int[Array, ""]:
+    """Return the index of the smallest number, int32; ties go to the first one in an order, by default of the indices.
+
+    If there is a NaN, its index may result.
 
     `jnp.argmin` computes one number after the other on a CPU. Two searches with one result each, first for the smallest
     number and then for its index, are vectorised, which pays for more than 14 numbers.
@@ -75,11 +84,28 @@ def first_argmin(values: Float[Array, "K"]) -> Int[Array, ""]:
         >>> first_argmin(jnp.array([2.0, 1.0, 1.0])).item()
         1
     """
+    is_floating = jnp.issubdtype(values.dtype, jnp.floating)
+    if order is None:
+        if len(values) <= _SHORT:
+            return jnp.argmin(values).astype(jnp.int32)
+        ranks = jnp.arange(len(values), dtype=values.dtype if is_floating else jnp.float32)
+    else:
+        ranks = order.ranks
     if len(values) <= _SHORT:
-        return jnp.argmin(values).astype(jnp.int32)
-    is_smallest = (values == jnp.min(values)) | jnp.isnan(values)
-    dtype = values.dtype if jnp.issubdtype(values.dtype, jnp.floating) else jnp.float32
-    return jnp.min(jnp.where(is_smallest, jnp.arange(len(values), dtype=dtype), jnp.inf)).astype(jnp.int32)
+        largest = jnp.asarray(jnp.inf if is_floating else jnp.iinfo(values.dtype).max, values.dtype)
+        rank = jax.lax.reduce((values, ranks), (largest, jnp.asarray(jnp.inf, ranks.dtype)), _first_pair, (0,))[1]
+    else:
+        is_smallest = (values == jnp.min(values)) | jnp.isnan(values)
+        rank = jnp.min(jnp.where(is_smallest, ranks, jnp.inf))
+    rank = rank.astype(jnp.int32)
+    return rank if order is None else order.things[rank]
+
+
+def _first_pair(pair: tuple[Array, Array], other: tuple[Array, Array]) -> tuple[Array, Array]:
+    """Return the pair of value and rank with the smaller value or, if these are equal, the smaller rank."""
+    (value, rank), (other_value, other_rank) = pair, other
+    is_first = (value < other_value) | ((value == other_value) & (rank < other_rank)) | jnp.isnan(value)
+    return jnp.where(is_first, value, other_value), jnp.where(is_first, rank, other_rank)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -69,8 +69,8 @@ def _format_call(name: str, arguments: Mapping[str, Any]) -> wl.AbstractDoc:
 
 def _shows(field: Any, owner: Any) -> bool:
     value = getattr(owner, field.name, None)
-    is_default = field.metadata.get("static") and value is field.default
-    return value is not None and field.init and not (is_default and not isinstance(value, str | int | float))
+    is_hidden = field.metadata.get("static") and (field.kw_only or not isinstance(value, str | int | float))
+    return value is not None and field.init and not (is_hidden and value is field.default)
 
 
 def _format_array(value: Any) -> str:

@@ -29,12 +29,13 @@ _registered: weakref.WeakSet[type] = weakref.WeakSet()  # structs that are regis
 _lock = threading.Lock()
 
 
-def static(default: Any = dataclasses.MISSING, *, init: bool = True) -> Any:
+def static(default: Any = dataclasses.MISSING, *, init: bool = True, kw_only: bool = False) -> Any:
     """Declare a static field of a struct, whose value must be hashable; a new value causes a new compilation.
 
     Args:
         default: the default value.
         init: whether the constructor takes the field as an argument.
+        kw_only: whether the argument must be given by name, for fields of base classes.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -45,7 +46,8 @@ def static(default: Any = dataclasses.MISSING, *, init: bool = True) -> Any:
         >>> jax.tree.leaves(Power(3.0))
         [3.0]
     """
-    return dataclasses.field(default=default, init=check.flag("init", init), metadata={"static": True})
+    init, kw_only = check.flag("init", init), check.flag("kw_only", kw_only)
+    return dataclasses.field(default=default, init=init, kw_only=kw_only, metadata={"static": True})
 
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(static, dataclasses.field))

@@ -155,6 +155,7 @@ def _scale(number: WordPairs, total: UInt[Array, ""]) -> UInt[Array, "..."]:
 # w^4 / 4 for w >= 0, and at most w^4 / (4 (1 + w)) for w < 0.
 
 
+LANE = 128  # numbers that one loop decides in turn; the loops of a longer vector run at the same time
 SERIES_RADIUS = 0.25  # |w| below which a series of ln(1 + w) avoids cancellation
 SERIES_TERMS = 10  # the next term is 2e-7 of the first
 
@@ -164,7 +165,8 @@ def fast_beta(key: Key[Array, ""], a: Float[Array, "K"], b: Float[Array, "K"]) -
 
     One step proposes all numbers. A loop then decides exactly about the first number that is not accepted yet, and
     draws it again if it is rejected. There are less than 0.2 K iterations on average. Runs that need fewer iterations
-    than others of their block change nothing in the remaining ones.
+    than others of their block change nothing in the remaining ones. More than 128 numbers are drawn in parts with keys
+    and loops of their own, which run at the same time, so that the cost of a number does not grow with K.
 
     Args:
         key: key of the draw.
@@ -179,7 +181,12 @@ def fast_beta(key: Key[Array, ""], a: Float[Array, "K"], b: Float[Array, "K"]) -
     """
     if a.ndim != 1 or a.shape != b.shape:
         raise ArgumentError("b", f"must be a vector of the same length as a (got shapes {b.shape} and {a.shape})")
-    n = len(a)
+    n, lanes = len(a), -(-len(a) // LANE)
+    if lanes > 1:
+        width = -(-n // lanes)
+        rows = (jnp.pad(shapes, (0, lanes * width - n), constant_values=1.0).reshape(lanes, width) for shapes in (a, b))
+        keys = jax.vmap(lambda lane: jax.random.fold_in(key, lane))(jnp.arange(lanes, dtype=jnp.uint32))
+        return jax.vmap(fast_beta)(keys, *rows).ravel()[:n]
     words = random_words(key, jnp.int32(0), 3 * n).reshape(3, -1)
     first = _propose(words, a, b)
     indices = jnp.arange(n, dtype=jnp.int32)

@@ -83,7 +83,7 @@ class Reader:
             return self.loop(params, values, params["cond_nconsts"], params["body_nconsts"])
         elif name == "scan" and is_draw(eqn):
             return self.scan(params, values)
-        elif programs(eqn) and name not in ("cond", "while", "scan"):
+        elif programs(eqn) and name not in ("cond", "while", "scan", "reduce"):
             return self.run(programs(eqn)[0], values)
         compute = functools.cache(functools.partial(bind, eqn, values))
         return [functools.partial(item, compute, index) for index in range(len(eqn.outvars))]

@@ -86,11 +86,14 @@ def test_a_round_of_ucb1_draws_one_loss(pseudo):
     arms = BernoulliArms(np.linspace(0, 1, 1000))
     game = jo.Game(arms, jo.Bandit(), loss=jo.losses.ArmLoss(), pseudo=pseudo)
 
-    def draws_all(game):
-        program = jax.jit(lambda key: jo.play(game, UCB1(), key, 3)[1].loss).lower(jax.random.key(0)).compile()
+    ucb1 = UCB1(ties="first")  # a random order of 1,000 arms is drawn before the first round
+
+    def draws_all(game, learner=ucb1):
+        program = jax.jit(lambda key: jo.play(game, learner, key, 3)[1].loss).lower(jax.random.key(0)).compile()
         shifts = [line for line in program.as_text().splitlines() if "shift-right-logical(" in line]
         assert shifts, "threefry is in the program"
         return any("[1000]" in line for line in shifts)
 
     assert not draws_all(game)
     assert draws_all(replace(game, environment=Plain(arms))), "whole vectors are seen"
+    assert not draws_all(replace(game, environment=jo.environments.Rewards(arms)), jo.learners.EpsilonGreedy(0.1))

@@ -28,7 +28,7 @@ def play(game, learner, n_rounds=60, seed=0):
 @pytest.mark.parametrize("name", DELAYS)
 def test_ucb1_equals_a_loop_with_a_queue(name):
     delay, delays = DELAYS[name]
-    history = play(game_of(jo.Delayed(jo.Bandit(), delay)), UpdateOnArrival(UCB1()))
+    history = play(game_of(jo.Delayed(jo.Bandit(), delay)), UpdateOnArrival(UCB1(ties="first")))
     assert history.y_hat.tolist() == reference.delayed_ucb1(LOSSES, delays)
     assert history.answers.tolist() == [len(reference.arrivals(delays, t)) for t in range(1, 61)]
     np.testing.assert_array_equal(history.queries, history.answers)

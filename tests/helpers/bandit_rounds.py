@@ -8,6 +8,7 @@ import numpy as np
 
 from jaxonline.feedback import BanditOracle
 from jaxonline.game import Draw, Specs
+from jaxonline.parameters.struct import replace
 
 T, K = 120, 4
 
@@ -22,7 +23,11 @@ def random_rounds(seed=0) -> tuple[np.ndarray, np.ndarray]:
 
 @functools.partial(jax.jit, static_argnums=0)
 def play(oracle, learner, rows):
-    """Return the moves that were made, those of the policy, their probabilities, and diagnostics, of R runs."""
+    """Return the moves that were made, those of the policy, their probabilities, and diagnostics, of R runs.
+
+    Ties go to the first arm, as in the loops of NumPy."""
+    if hasattr(learner, "ties"):
+        learner = replace(learner, ties="first")
 
     def play_round(state, row):
         recorded, y, x, key, update_key = row

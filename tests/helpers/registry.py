@@ -22,8 +22,8 @@ FULL = estimators.FullGradient()
 class Entry(NamedTuple):
     """A learner, its feedback and game, and what its documentation says.
 
-    `queries` in a round are None if their number is random. A learner is `randomised` if it draws random numbers, and
-    `silent` if they are only in its moves. A learner is `coarse` if few moves may be the same after other
+    `queries` in a round are None if their number is random. A learner is `randomised` if it draws random numbers in its
+    rounds, and `silent` if they are only in its moves. A learner is `coarse` if few moves may be the same after other
     losses. Rows are instances of three numbers and a number (-1 or +1 with `classes`); with `losses_of_arms` vectors of
     three losses, with `contexts` for each arm a law on arms or features, with `pairs` matrices of duels. `strict` is
     False for parts of optax that do not run under strict dtype promotion."""

@@ -198,7 +198,7 @@ def test_ucb1_earns_the_rewards_of_an_independent_loop(length):
     """The learner goes on after the end of an episode, and the draws of the environment do, too."""
     env = Machines([0.3, 0.8, 0.6], length=length)
     result = jo.play_env(
-        env, jo.learners.UCB1(), 200, seeds=SEEDS, reward_range=(0.0, 10.0), best_reward=8.0, record_at=[50]
+        env, jo.learners.UCB1(ties="first"), 200, seeds=SEEDS, reward_range=(0.0, 10.0), best_reward=8.0, record_at=[50]
     )
     rewards = np.array([ucb1_rewards([0.3, 0.8, 0.6], seed, 200) for seed in SEEDS])
     expected = rewards.cumsum(axis=1)[:, [49, 199]]
@@ -249,6 +249,21 @@ def test_learners_see_the_contexts_of_the_environment():
         np.testing.assert_allclose(result.regret[0, r], regret, rtol=1e-4, atol=1e-5)
 
 
+def test_linear_and_gaussian_models_learn_rewards_in_any_range():
+    """The arms are those of `jo.play` in the game of rewards."""
+    environment = jo.environments.Rewards(CONTEXTS.environment)
+    for learner in (LEARNERS["contexts"], jo.learners.EpsilonGreedy(0.2), jo.learners.GaussianThompson(prior_mean=0.5)):
+        game = bandit_game(environment)
+        result = jo.play_env(
+            jo.BanditEnv(game, ROUNDS), learner, ROUNDS, seeds=SEEDS, reward_range=(-2.0, 2.0), record_at=ROUNDS
+        )
+        for r, seed in enumerate(SEEDS):
+            _, history = jo.play(game, learner, seed, ROUNDS)
+            np.testing.assert_allclose(
+                result.measures["cumulative_reward"][0, r], np.cumsum(history.reward), rtol=1e-4, atol=1e-4
+            )
+
+
 class NaNRewards(Machines):
     """All rewards are NaN."""
 
@@ -263,7 +278,7 @@ def test_bad_calls_of_runs():
     for message, kind, call in [
         (r"Discrete\(1\) \(got Discrete\(3\)\); wrap", ValueError, lambda: jo.play_env(wide, ucb1, 5)),
         ("seeds: must be distinct", ValueError, lambda: jo.play_env(env, ucb1, 5, seeds=[1, 1])),
-        ("UCB1 needs losses from 0 to 1", ValueError, lambda: jo.play_env(env, ucb1, 5, reward_range=None)),
+        ("UCB1 needs rewards from 0 to 1", ValueError, lambda: jo.play_env(env, ucb1, 5, reward_range=None)),
         ("reward_range: must contain all", ValueError, lambda: jo.play_env(env, ucb1, 50)),
         ("finite rewards .got the reward nan", ValueError, lambda: jo.play_env(NaNRewards([0.5, 0.5]), ucb1, 5)),
         ("LinUCB cannot play this game", ValueError, lambda: jo.play_env(env, jo.learners.LinUCB(width=0.5), 5)),

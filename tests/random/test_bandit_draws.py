@@ -137,3 +137,17 @@ def test_draws_do_not_depend_on_the_other_runs():
     alone = jax.jit(lambda key: fast_beta(key, ones, ones))
     for key, draws in zip(keys, together, strict=True):
         np.testing.assert_allclose(draws, alone(key), rtol=1e-5)
+
+
+def test_long_vectors_are_drawn_in_independent_parts():
+    """300 numbers in three parts, 200 keys: Kolmogorov-Smirnov tests of three shapes, false alarm 1e-6, detect other
+    shapes. Parts with equal keys would have equal numbers."""
+    keys, a = jax.random.split(jax.random.key(5), 200), jnp.repeat(jnp.array([1.0, 3.0, 20.0], jnp.float32), 100)
+    found = np.asarray(jax.jit(jax.vmap(lambda key: fast_beta(key, a, 2.0 * jnp.ones_like(a))))(keys), float)
+    for part, shape in enumerate((1.0, 3.0, 20.0)):
+        numbers = found[:, 100 * part : 100 * (part + 1)].ravel()
+        assert stats.kstest(numbers, stats.beta(shape, 2.0).cdf).pvalue > FALSE_ALARM
+        assert stats.kstest(numbers, stats.beta(1.1 * shape, 2.0).cdf).pvalue < FALSE_ALARM
+    uniform = np.asarray(jax.jit(jax.vmap(lambda key: fast_beta(key, a[:1] * jnp.ones(300), jnp.ones(300))))(keys))
+    assert len(np.unique(uniform[0])) > 290
+    assert abs(np.corrcoef(uniform[:, :100].ravel(), uniform[:, 100:200].ravel())[0, 1]) < 6 / np.sqrt(20_000)

@@ -191,6 +191,50 @@ def lin_thompson(h, width=0.3, regularizer=3.0):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
+# Policies of rewards whose constant matters, with the draws of the policies of losses
+
+
+def gaussian_thompson_of_rewards(h, noise_std=0.4, prior_mean=0.3, prior_std=0.5):
+    variance = 1 / (1 / np.square(prior_std) + h.n / noise_std**2)
+    mean = variance * (prior_mean / np.square(prior_std) + h.gains / noise_std**2)
+    return (mean - np.sqrt(variance) * h.draws(lambda key: jax.random.normal(key, (h.n_arms,)))).argmax(axis=-1)
+
+
+def flat_thompson_of_rewards(h, noise_std=0.4):
+    draws = h.draws(lambda key: jax.random.normal(key, (h.n_arms,)))
+    return h.largest(h.means - noise_std / np.sqrt(h.some) * draws)
+
+
+def bernoulli_thompson_of_rewards(h, prior_ones=1.5, prior_zeros=2.0):
+    ones = past(h.pulled * (h.draws(jax.random.uniform, update=True) >= h.losses)[..., None])
+    return (1 - h.draws(fast_beta, prior_zeros + h.n - ones, prior_ones + ones)).argmax(axis=-1)
+
+
+def _ridge_of_rewards(h, regularizer):
+    x = (h.pulled[..., None] * h.x).sum(axis=2)
+    P = np.linalg.inv(regularizer * np.eye(x.shape[-1]) + past(x[..., None] * x[..., None, :]))
+    return P, (P @ past((1 - h.losses)[..., None] * x)[..., None])[..., 0]
+
+
+def lin_ucb_of_rewards(h, width=0.3, regularizer=3.0):
+    P, w = _ridge_of_rewards(h, regularizer)
+    deviations = np.sqrt(np.einsum("rtki,rtij,rtkj->rtk", h.x, P, h.x))
+    return (np.einsum("rtki,rti->rtk", h.x, w) + width * deviations).argmax(axis=-1)
+
+
+def lin_thompson_of_rewards(h, width=0.3, regularizer=3.0):
+    P, w = _ridge_of_rewards(h, regularizer)
+    normals = h.draws(lambda key: jax.random.normal(key, (h.x.shape[-1],)))
+    w = w - width * (np.linalg.cholesky(P) @ normals[..., None])[..., 0]
+    return np.einsum("rtki,rti->rtk", h.x, w).argmax(axis=-1)
+
+
+def epsilon_greedy_of_rewards(h, epsilon=2.0, power=0.5):
+    e = np.minimum(1.0, epsilon / (h.t + 1) ** power)
+    return e / h.n_arms + (1 - e) * np.eye(h.n_arms)[h.means.argmax(axis=-1)]  # an arm without a pull has the reward 0
+
+
+# ---------------------------------------------------------------------------------------------------------------------
 # Probabilities of arms
 
 

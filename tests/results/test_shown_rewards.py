@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::jaxonline.parameters.errors.Ske
 
 MEANS = np.array([0.9, 0.6, 0.35], np.float32)
 REWARDS, LOSSES = jo.bandit_game(MEANS, rewards=True), jo.bandit_game(1 - MEANS)
-LEARNERS = {"UCB1": jo.learners.UCB1(), "greedy": jo.learners.EpsilonGreedy(0.1)}
+LEARNERS = {"UCB1": jo.learners.UCB1(), "Thompson": jo.learners.BernoulliThompson()}
 OPTIONS = {"n_runs": 16, "n_rounds": 40, "record_at": 4, "key": 5, "block_size": 16, "measures": [jo.Pulls()]}
 
 
@@ -69,12 +69,12 @@ def test_the_best_reward_is_the_largest(without):
     standings = [Standings({"a game": result}) for result in without]
     np.testing.assert_array_equal(standings[0].ranks, standings[1].ranks)
     assert [row["learner"] for row in standings[0].rows] == list(plain.learners)
-    gap = rewards.paired_difference("UCB1", "greedy", "cumulative_reward")
-    mirrored = losses.paired_difference("UCB1", "greedy", "cumulative_loss")
+    gap = rewards.paired_difference("UCB1", "Thompson", "cumulative_reward")
+    mirrored = losses.paired_difference("UCB1", "Thompson", "cumulative_loss")
     expected = -mirrored.mean, -mirrored.high, -mirrored.low
     np.testing.assert_allclose((gap.mean, gap.low, gap.high), expected, rtol=1e-10)
     with pytest.raises(ValueError, match=r"quantity: must be a quantity that is better if it is smaller .got 'cum"):
-        standings[0].across_games(reference="greedy")
+        standings[0].across_games(reference="Thompson")
 
 
 def test_rounds_after_a_stop_earn_no_reward():
@@ -97,7 +97,7 @@ def made_search(quantity="cumulative_loss"):
     """A search of two settings in two runs of 40 rounds, of which the first setting has the smaller loss."""
     estimate = mean_over_runs(np.array([[3.0, 5.0], [8.0, 10.0]]))
     rung = Rung(np.arange(2), 2, 2, estimate, np.zeros(2, int))
-    return Tuned(({"epsilon": 0.1}, {"epsilon": 0.5}), 0, (rung,), LEARNERS["greedy"], quantity, 40, 160, 1.0)
+    return Tuned(({"epsilon": 0.1}, {"epsilon": 0.5}), 0, (rung,), LEARNERS["Thompson"], quantity, 40, 160, 1.0)
 
 
 def test_a_search_in_rewards_has_40_minus_the_losses():
@@ -112,10 +112,10 @@ def test_a_search_in_rewards_has_40_minus_the_losses():
 
 @pytest.mark.long
 def test_a_search_maximises_rewards():
-    options, grid = {"n_runs": 16, "n_rounds": 40, "rungs": 1}, {"epsilon": [0.1, 0.5, 0.9]}
+    options, grid = {"n_runs": 16, "n_rounds": 40, "rungs": 1}, {"exploration": [0.1, 2.0, 9.0]}
     with warnings.catch_warnings(action="ignore"):
-        shown, plain = (jo.tune(game, jo.learners.EpsilonGreedy, grid, **options) for game in (REWARDS, LOSSES))
-    assert shown.choice == plain.choice == {"epsilon": 0.1}
+        shown, plain = (jo.tune(game, jo.learners.UCB1, grid, **options) for game in (REWARDS, LOSSES))
+    assert shown.choice == plain.choice == {"exploration": 0.1}
     assert (shown.quantity, plain.quantity) == ("cumulative_reward", "cumulative_loss")
     np.testing.assert_allclose(shown.rungs[0].of.mean, 40 - plain.rungs[0].of.mean, rtol=1e-12)
 
@@ -135,7 +135,7 @@ QUANTITIES = ("regret", "comparator_reward", "cumulative_reward", "queries")
 def texts_of(result, plain):
     """Texts of a result with a comparator, and of a result without one."""
     both, report = Standings({"a": result, "b": plain}), study_report(result, "Arms", {})
-    across = Standings({"a": result, "b": result}).across_games(reference="greedy")
+    across = Standings({"a": result, "b": result}).across_games(reference="Thompson")
     figures = [draw().figure for draw in report.figures.values()]
     return {
         "result": f"{result} {plain} {result.to_xarray()} {result.meta['game']} {result.meta['regret_label']} reward",

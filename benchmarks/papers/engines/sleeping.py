@@ -16,7 +16,7 @@ from jaxonline import random
 from jaxonline.game.roles import Draw, EnvironmentWrapper, Learner, Specs
 from jaxonline.learners.bandits.index_policies import Tally, TallyPolicy
 from jaxonline.learners.experts.weights import add_losses, excess, softmax_weights, vector_length, zero_sums
-from jaxonline.numerics.elementwise import Compensated, first_argmin
+from jaxonline.numerics.elementwise import Compensated
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.signatures import validate_arguments
@@ -94,7 +94,7 @@ class SleepingUCB(TallyPolicy):
         """Return the available arm with the smallest lower confidence bound."""
         growth = jnp.asarray(self.exploration, state.totals.dtype) * jnp.log(jnp.maximum(state.rounds, 1.0))
         index = jnp.where(state.pulls == 0, -jnp.inf, state.means - jnp.sqrt(growth / state.positive_pulls))
-        return first_argmin(jnp.where(x, index, jnp.inf))
+        return state.argmin(jnp.where(x, index, jnp.inf))
 
 
 @struct

@@ -194,14 +194,13 @@ def best_commitment(gap: float, n_rounds: int) -> int:
 def gaussian_policies(n_rounds: int) -> dict[str, Any]:
     """Return the policies of chapters 7, 8, 9 and 36 for Gaussian losses of variance 1.
 
-    The prior of Thompson sampling is almost flat, and its mean is so small that each arm is pulled first, as in
-    Theorem 36.3.
+    The prior of Thompson sampling is flat, and each arm is pulled first, as in Theorem 36.3.
     """
     return {
         UCB: jo.learners.FixedConfidenceUCB.over_horizon(n_rounds),
         ASYMPTOTIC: jo.learners.AsymptoticUCB(),
         MINIMAX: jo.learners.MOSS(n_rounds, exploration=4.0),
-        THOMPSON: jo.learners.GaussianThompson(1.0, prior_mean=-1e7, prior_std=1e6),
+        THOMPSON: jo.learners.GaussianThompson(1.0, prior_std=None),
     }
 
 

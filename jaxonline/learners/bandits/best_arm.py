@@ -6,9 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from jaxonline.game.roles import Learner, Specs
-from jaxonline.learners.bandits.index_policies import Tally
-from jaxonline.numerics.elementwise import first_argmin
+from jaxonline.game.roles import Specs
+from jaxonline.learners.bandits.index_policies import ArmLearner, Tally
+from jaxonline.numerics.elementwise import Order
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
@@ -42,12 +42,12 @@ class Recommendation(NamedTuple):
     recommendation: Int[Array, ""]
 
 
-class BestArmLearner(Learner):
+class BestArmLearner(ArmLearner):
     """Base class of learners that pull the active arms in turn; a subclass implements `update`, which drops arms."""
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> ActiveArms:
         """Return the state in which all arms are active."""
-        tally = Tally.empty(specs)
+        tally = Tally.empty(specs, self.ties, key)
         return ActiveArms(tally, jnp.ones(len(tally.pulls), bool))
 
     def predict(self, key: Key[Array, ""] | None, state: ActiveArms, x: Any) -> Int[Array, ""]:
@@ -97,13 +97,13 @@ class SequentialHalving(BestArmLearner):
         """Add the pull to the tally; at the end of a phase, keep the better half of the arms and reset the tally."""
         tally, active = state.tally.add(oracle.move, oracle.loss()), state.active
         means = jnp.where(active, tally.means, jnp.inf)
-        recommended = first_argmin(jnp.where(tally.pulls > 0, means, jnp.inf))  # among the arms pulled in this phase
+        recommended = tally.argmin(jnp.where(tally.pulls > 0, means, jnp.inf))  # among the arms pulled in this phase
         n_active = jnp.sum(active, dtype=jnp.int32)
         pulls_each = self.budget // (n_active * n_phases(len(means)))
         phase_is_complete = jnp.all(~active | (tally.pulls >= pulls_each))
-        kept = active & (_ranks(means) < (n_active + 1) // 2)
+        kept = active & (_positions(means, tally.order) < (n_active + 1) // 2)
         active = jnp.where(phase_is_complete, kept, active)
-        tally = Tally(*(jnp.where(phase_is_complete, jnp.zeros_like(leaf), leaf) for leaf in tally))
+        tally = Tally(*(jnp.where(phase_is_complete, 0, leaf) for leaf in tally[:3]), tally.order)
         stopped = jnp.sum(active, dtype=jnp.int32) == 1
         return ActiveArms(tally, active), Recommendation(stopped, recommended)
 
@@ -113,9 +113,10 @@ def n_phases(n_arms: int) -> int:
     return max(1, (n_arms - 1).bit_length())
 
 
-def _ranks(values: Float[Array, "K"]) -> Int[Array, "K"]:
-    """Return the rank of each value, 0 for the smallest; equal values keep their order."""
-    return jnp.argsort(jnp.argsort(values, stable=True)).astype(jnp.int32)
+def _positions(values: Float[Array, "K"], order: Order | None) -> Int[Array, "K"]:
+    """Return the position of each value, 0 for the smallest; equal values have the given order, or keep theirs."""
+    keys = (values,) if order is None else (order.ranks, values)
+    return jnp.argsort(jnp.lexsort(keys)).astype(jnp.int32)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -158,7 +159,7 @@ class SuccessiveElimination(BestArmLearner):
         turn_is_complete = jnp.all(~state.active | (pulls == n))
         active = state.active & ~(worse & turn_is_complete)
         stopped = jnp.sum(active, dtype=jnp.int32) == 1
-        return ActiveArms(tally, active), Recommendation(stopped, first_argmin(means))
+        return ActiveArms(tally, active), Recommendation(stopped, tally.argmin(means))
 
     def _radius(self, n: Float[Array, ""], n_arms: int) -> Float[Array, ""]:
         delta = jnp.asarray(self.delta, n.dtype)

@@ -5,18 +5,43 @@ mean - sqrt(growth / n) after n pulls, and a policy is its `growth`. All policie
 """
 
 import abc
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from jaxonline.game.roles import Learner, Specs
 from jaxonline.learners.experts.weights import vector_length
-from jaxonline.numerics.elementwise import Compensated, first_argmin, kl_lower_bound
+from jaxonline.numerics.elementwise import Compensated, Order, first_argmin, kl_lower_bound
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.signatures import validate_arguments
-from jaxonline.parameters.struct import struct
+from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Ge, Horizon, Interval, NonNegative, Number, PositiveFloat, Rounds, Scale
+from jaxonline.random import permutation
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Ties: a random order of the arms, drawn once for each run, so that the order of the arms in the game does not matter.
+
+
+@struct
+class ArmLearner(Learner):
+    """Base class of learners that compare arms by numbers, some of which may be equal.
+
+    Args:
+        ties: the arm among arms with equal numbers: "random" for the first one in a random order of the arms, which is
+            drawn for each run, or "first" for the first one.
+    """
+
+    ties: Literal["random", "first"] = static(default="random", kw_only=True)
+
+
+def draw_order(ties: str, key: Key[Array, ""] | None, n_arms: int, dtype: Any) -> Order | None:
+    """Return a random order of the arms, or None if ties go to the first arm."""
+    if ties == "first":
+        return None
+    arms = permutation(key, n_arms)
+    return Order(jnp.zeros(n_arms, dtype).at[arms].set(jnp.arange(n_arms, dtype=dtype)), arms)
+
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The state of index policies: the number of pulls and the losses of each arm.
@@ -29,18 +54,20 @@ class Tally(NamedTuple):
         pulls: numbers of pulls [K].
         totals: sums of the losses [K].
         corrections: the rounding errors in the sums [K].
+        order: the order of arms that are equal; None for that of the game.
     """
 
     pulls: Int[Array, "K"]
     totals: Float[Array, "K"]
     corrections: Float[Array, "K"]
+    order: Order | None = None
 
     @classmethod
-    def empty(cls, specs: Specs) -> "Tally":
+    def empty(cls, specs: Specs, ties: str = "first", key: Key[Array, ""] | None = None) -> "Tally":
         """Return the tally before the first pull; raise a ValueError if outcomes are not vectors."""
-        n_arms = vector_length("outcomes", specs.outcome)
-        zeros = jnp.zeros(n_arms, specs.outcome.dtype)
-        return cls(jnp.zeros(n_arms, jnp.int32), zeros, zeros)
+        n_arms, dtype = vector_length("outcomes", specs.outcome), specs.outcome.dtype
+        zeros = jnp.zeros(n_arms, dtype)
+        return cls(jnp.zeros(n_arms, jnp.int32), zeros, zeros, draw_order(ties, key, n_arms, dtype))
 
     def add(self, arm: Int[Array, ""], loss: Float[Array, ""]) -> "Tally":
         """Return the tally after one more pull of `arm`."""
@@ -50,6 +77,7 @@ class Tally(NamedTuple):
             self.pulls.at[place].add(1, mode="drop"),
             self.totals.at[place].set(sums.total, mode="drop"),
             self.corrections.at[place].set(sums.correction, mode="drop"),
+            self.order,
         )
 
     def add_set(self, arms: Int[Array, "m"], losses: Float[Array, "m"]) -> "Tally":
@@ -62,6 +90,7 @@ class Tally(NamedTuple):
             self.pulls + pulled.astype(jnp.int32),
             jnp.where(pulled, sums.total, self.totals),
             jnp.where(pulled, sums.correction, self.corrections),
+            self.order,
         )
 
     @property
@@ -85,20 +114,24 @@ class Tally(NamedTuple):
         return self.sums / self.positive_pulls
 
     def unpulled_or_argmin(self, index: Float[Array, "K"]) -> Int[Array, ""]:
-        """Return the first arm that was never pulled, or else the arm with the smallest value in `index`."""
-        return first_argmin(jnp.where(self.pulls == 0, -jnp.inf, index))
+        """Return an arm that was never pulled, or else the arm with the smallest value in `index`."""
+        return self.argmin(jnp.where(self.pulls == 0, -jnp.inf, index))
+
+    def argmin(self, values: Float[Array, "K"] | Int[Array, "K"]) -> Int[Array, ""]:
+        """Return the arm with the smallest value."""
+        return first_argmin(values, self.order)
 
     def fewest_pulls(self, among: Bool[Array, "K"]) -> Int[Array, ""]:
-        """Return the arm with the fewest pulls among the given arms; ties go to the first arm."""
-        return first_argmin(jnp.where(among, self.pulls, jnp.iinfo(jnp.int32).max))
+        """Return the arm with the fewest pulls among the given arms."""
+        return self.argmin(jnp.where(among, self.pulls, jnp.iinfo(jnp.int32).max))
 
 
-class TallyPolicy(Learner):
+class TallyPolicy(ArmLearner):
     """Base class of policies with a `Tally` as state; a subclass implements `predict`."""
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Tally:
         """Return the state before the first pull; raise a ValueError if outcomes are not vectors."""
-        return Tally.empty(specs)
+        return Tally.empty(specs, self.ties, key)
 
     def update(self, key: Key[Array, ""] | None, state: Tally, oracle: Any) -> tuple[Tally, tuple[()]]:
         """Add the pull and its loss to the tally."""
@@ -108,7 +141,7 @@ class TallyPolicy(Learner):
 class IndexPolicy(TallyPolicy):
     """Base class of policies that pull the arm with the smallest lower confidence bound, mean - sqrt(growth / n).
 
-    A subclass implements `growth`. An arm that was never pulled comes first; ties go to the first arm.
+    A subclass implements `growth`. An arm that was never pulled comes first.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -117,7 +150,7 @@ class IndexPolicy(TallyPolicy):
         ...         return 0.0
         >>> game = jo.Game(jo.environments.BernoulliArms([1.0, 0.0]), jo.Bandit(), loss=jo.losses.ArmLoss())
         >>> jo.play(game, jo.struct(Greedy)(), jax.random.key(0), n_rounds=4)[1].y_hat.tolist()
-        [0, 1, 1, 1]
+        [1, 0, 1, 1]
     """
 
     @abc.abstractmethod
@@ -144,8 +177,8 @@ class UCB1(IndexPolicy):
     """Upper confidence bound policy (UCB1): pulls the arm with the smallest mean loss - sqrt(2 ln t / n).
 
     n is the number of pulls of the arm, and t is the number of all pulls. The learner first pulls each of the K arms
-    once; ties go to the first arm. Theorem 1 (`bounds.ucb1`) assumes losses in [0, 1]; losses known before the game
-    must lie in [0, 1] (otherwise a ValueError).
+    once. Theorem 1 (`bounds.ucb1`) assumes losses in [0, 1]; losses known before the game must lie in [0, 1] (otherwise
+    a ValueError).
 
     Args:
         exploration: factor of ln t / n under the root; 2 in Theorem 1. For Gaussian losses of variance s^2 the
@@ -155,7 +188,7 @@ class UCB1(IndexPolicy):
         >>> import jax, jaxonline as jo
         >>> game = jo.Game(jo.environments.BernoulliArms([1.0, 0.0]), jo.Bandit(), loss=jo.losses.ArmLoss())
         >>> jo.play(game, jo.learners.UCB1(), jax.random.key(0), n_rounds=12)[1].y_hat.tolist()
-        [0, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1]
+        [1, 0, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1]
     """
 
     exploration: NonNegative = 2.0
@@ -180,25 +213,25 @@ class TunedState(NamedTuple):
 
 @cites("auer2002finite")
 @struct
-class UCB1Tuned(Learner):
+class UCB1Tuned(ArmLearner):
     """UCB1-tuned policy: pulls the arm with the smallest mean loss - sqrt(min(1/4, V) ln t / n).
 
     V is the empirical variance of the arm's losses plus sqrt(2 ln t / n), n is the number of pulls of the arm, and t is
-    the number of all pulls. The learner first pulls each of the K arms once; ties go to the first arm. The paper proves
-    no regret bound. Losses known before the game must lie in [0, 1] (otherwise a ValueError).
+    the number of all pulls. The learner first pulls each of the K arms once. The paper proves no regret bound. Losses
+    known before the game must lie in [0, 1] (otherwise a ValueError).
 
     Example:
         >>> import jax, jaxonline as jo
         >>> game = jo.Game(jo.environments.BernoulliArms([1.0, 0.0]), jo.Bandit(), loss=jo.losses.ArmLoss())
         >>> jo.play(game, jo.learners.UCB1Tuned(), jax.random.key(0), n_rounds=12)[1].y_hat.tolist()
-        [0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
+        [1, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
     """
 
     loss_range = (0.0, 1.0)
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> TunedState:
         """Return the state before the first pull; raise a ValueError if outcomes are not vectors."""
-        return TunedState(Tally.empty(specs), Tally.empty(specs))
+        return TunedState(Tally.empty(specs, self.ties, key), Tally.empty(specs))
 
     def predict(self, key: Key[Array, ""] | None, state: TunedState, x: Any) -> Int[Array, ""]:
         """Return the arm with the smallest lower confidence bound."""
@@ -233,14 +266,14 @@ class UCB2State(NamedTuple):
 
 @cites("auer2002finite")
 @struct
-class UCB2(Learner):
+class UCB2(ArmLearner):
     """UCB2 policy: pulls an arm in epochs that grow by the factor 1 + alpha.
 
     After r epochs an arm was pulled tau(r) = ceil((1 + alpha)^r) times. An epoch begins with the arm that has the
     smallest mean loss - sqrt((1 + alpha) ln(e t / tau) / (2 tau)), where tau is its number of pulls and t is the number
     of all pulls, and ends when the arm has tau(r + 1) pulls. An epoch without a pull, tau(r + 1) = tau(r), is passed
-    over. The learner first pulls each of the K arms once; ties go to the first arm. The theorem assumes losses in
-    [0, 1]; losses known before the game must lie in [0, 1] (otherwise a ValueError).
+    over. The learner first pulls each of the K arms once. The theorem assumes losses in [0, 1]; losses known before the
+    game must lie in [0, 1] (otherwise a ValueError).
 
     In float32 an end of an epoch can differ by a pull from tau(r + 1), since (1 + alpha)^r is rounded.
 
@@ -251,7 +284,7 @@ class UCB2(Learner):
         >>> import jax, jaxonline as jo
         >>> game = jo.Game(jo.environments.BernoulliArms([1.0, 0.0]), jo.Bandit(), loss=jo.losses.ArmLoss())
         >>> jo.play(game, jo.learners.UCB2(alpha=1.0), jax.random.key(0), n_rounds=12)[1].y_hat.tolist()
-        [0, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1]
+        [1, 0, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1]
     """
 
     alpha: Annotated[Number, Interval(gt=0, le=1)] = 0.001
@@ -260,7 +293,7 @@ class UCB2(Learner):
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> UCB2State:
         """Return the state before the first pull; raise a ValueError if outcomes are not vectors."""
-        return UCB2State(Tally.empty(specs), jnp.int32(0), jnp.int32(0))
+        return UCB2State(Tally.empty(specs, self.ties, key), jnp.int32(0), jnp.int32(0))
 
     def predict(self, key: Key[Array, ""] | None, state: UCB2State, x: Any) -> Int[Array, ""]:
         """Return the arm of the current epoch; after its end, return the arm with the smallest index."""
@@ -296,8 +329,8 @@ class AsymptoticUCB(IndexPolicy):
     """Asymptotically optimal UCB policy: pulls the arm with the smallest mean loss - std sqrt(2 ln f(t) / n).
 
     Here f(t) = 1 + t (ln t)^2, n is the number of pulls of the arm, and t is the round. The learner first pulls each of
-    the K arms once; ties go to the first arm. By Theorem 8.1 of the book the regret divided by ln T tends to at most
-    the sum of 2 std^2 / gap over the worse arms, which is optimal for Gaussian losses. It needs no horizon.
+    the K arms once. By Theorem 8.1 of the book the regret divided by ln T tends to at most the sum of 2 std^2 / gap
+    over the worse arms, which is optimal for Gaussian losses. It needs no horizon.
 
     Args:
         std: sub-Gaussian parameter of the losses about their means.
@@ -306,7 +339,7 @@ class AsymptoticUCB(IndexPolicy):
         >>> import jax, jaxonline as jo
         >>> game = jo.Game(jo.environments.GaussianArms([2.0, 0.0], std=0.0), jo.Bandit(), loss=jo.losses.ArmLoss())
         >>> jo.play(game, jo.learners.AsymptoticUCB(), jax.random.key(0), n_rounds=12)[1].y_hat.tolist()
-        [0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0]
+        [1, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0]
     """
 
     std: Scale = 1.0
@@ -326,8 +359,8 @@ class AsymptoticUCB(IndexPolicy):
 class FixedConfidenceUCB(IndexPolicy):
     """UCB(delta) policy: pulls the arm with the smallest mean loss - std sqrt(2 ln(1 / delta) / n) after n pulls.
 
-    The learner first pulls each of the K arms once; ties go to the first arm. Theorem 7.1 of the book assumes
-    sub-Gaussian losses and delta = 1 / T^2 (`over_horizon`).
+    The learner first pulls each of the K arms once. Theorem 7.1 of the book assumes sub-Gaussian losses and delta = 1 /
+    T^2 (`over_horizon`).
 
     Args:
         delta: probability with which a confidence bound may fail.
@@ -338,7 +371,7 @@ class FixedConfidenceUCB(IndexPolicy):
         >>> game = jo.Game(jo.environments.GaussianArms([2.0, 0.0], std=0.0), jo.Bandit(), loss=jo.losses.ArmLoss())
         >>> learner = jo.learners.FixedConfidenceUCB.over_horizon(n_rounds=12)
         >>> jo.play(game, learner, jax.random.key(0), n_rounds=12)[1].y_hat.tolist()
-        [0, 1, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1]
+        [1, 0, 1, 1, 1, 1, 1, 1, 1, 0, 1, 1]
     """
 
     delta: Annotated[Number, Interval(gt=0, lt=1)]
@@ -365,9 +398,8 @@ class FixedConfidenceUCB(IndexPolicy):
 class MOSS(IndexPolicy):
     """MOSS policy: pulls the arm with the smallest mean loss - sqrt(exploration max(0, ln(T / (K n))) / n).
 
-    n is the number of pulls of the arm. The learner first pulls each of the K arms once; ties go to the first arm. The
-    theorem (`bounds.moss`) assumes losses in [0, 1]; losses known before the game must lie in [0, 1] (otherwise a
-    ValueError).
+    n is the number of pulls of the arm. The learner first pulls each of the K arms once. The theorem (`bounds.moss`)
+    assumes losses in [0, 1]; losses known before the game must lie in [0, 1] (otherwise a ValueError).
 
     Args:
         n_rounds: the horizon T.
@@ -378,7 +410,7 @@ class MOSS(IndexPolicy):
         >>> import jax, jaxonline as jo
         >>> game = jo.Game(jo.environments.BernoulliArms([1.0, 0.0]), jo.Bandit(), loss=jo.losses.ArmLoss())
         >>> jo.play(game, jo.learners.MOSS(n_rounds=8), jax.random.key(0), n_rounds=8)[1].y_hat.tolist()
-        [0, 1, 1, 1, 1, 0, 1, 1]
+        [1, 0, 1, 1, 1, 0, 1, 1]
     """
 
     n_rounds: Annotated[Number, Ge(1), Horizon()]
@@ -403,9 +435,8 @@ class KLUCB(TallyPolicy):
     """KL-UCB policy: pulls the arm with the smallest q <= mean such that n kl(mean, q) <= ln t + c ln ln t.
 
     kl is the divergence of Bernoulli distributions, n is the number of pulls of the arm, and t is the number of all
-    pulls. The learner first pulls each of the K arms once; ties go to the first arm. The regret divided by ln T tends
-    to the constant of Lai and Robbins (`bounds.lai_robbins`). Losses known before the game must lie in [0, 1]
-    (otherwise a ValueError).
+    pulls. The learner first pulls each of the K arms once. The regret divided by ln T tends to the constant of Lai and
+    Robbins (`bounds.lai_robbins`). Losses known before the game must lie in [0, 1] (otherwise a ValueError).
 
     Args:
         c: the factor of ln ln t. The theorem has c = 3; the authors recommend c = 0.
@@ -414,7 +445,7 @@ class KLUCB(TallyPolicy):
         >>> import jax, jaxonline as jo
         >>> game = jo.Game(jo.environments.BernoulliArms([1.0, 0.0]), jo.Bandit(), loss=jo.losses.ArmLoss())
         >>> jo.play(game, jo.learners.KLUCB(), jax.random.key(0), n_rounds=7)[1].y_hat.tolist()
-        [0, 1, 1, 1, 1, 1, 1]
+        [1, 0, 1, 1, 1, 1, 1]
     """
 
     c: NonNegative = 0.0

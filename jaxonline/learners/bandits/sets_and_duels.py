@@ -8,8 +8,8 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from jaxonline.game.roles import Learner, Specs
 from jaxonline.learners.bandits.exponential import draw_arm
-from jaxonline.learners.bandits.index_policies import Tally, arm_indicator
-from jaxonline.losses.arms import Select, set_size
+from jaxonline.learners.bandits.index_policies import ArmLearner, Tally, arm_indicator
+from jaxonline.losses.arms import Select, SmallestArms, set_size
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import struct
@@ -33,7 +33,7 @@ class CUCBState(NamedTuple):
 
 @cites("chen2013combinatorial")
 @struct
-class CUCB(Learner):
+class CUCB(ArmLearner):
     """Combinatorial upper confidence bound policy (CUCB): plays the set with the smallest sum of optimistic losses.
 
     The optimistic loss of an arm is mean - sqrt(3 ln t / (2 n)), where n is the number of pulls of the arm. As long as
@@ -43,7 +43,7 @@ class CUCB(Learner):
 
     Args:
         select: a function that maps numbers [K] to the set of arms [m] with the smallest sum, such as
-            `losses.SmallestArms(m)`.
+            `losses.SmallestArms(m)`, the only one for which `ties` decides.
         exploration: factor of ln t / n under the root; 3/2 in the theorem.
 
     Example:
@@ -52,7 +52,7 @@ class CUCB(Learner):
         >>> game = jo.Game(arms, jo.SemiBandit(), loss=jo.losses.SumOfArms())
         >>> learner = jo.learners.CUCB(jo.losses.SmallestArms(2))
         >>> jo.play(game, learner, jax.random.key(0), n_rounds=4)[1].y_hat.tolist()
-        [[0, 1], [0, 2], [1, 2], [1, 2]]
+        [[1, 2], [0, 1], [1, 2], [1, 2]]
     """
 
     select: Select
@@ -62,7 +62,7 @@ class CUCB(Learner):
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> CUCBState:
         """Return the state before round 1; raise a ValueError for outcomes other than vectors, or a wrong `select`."""
-        tally = Tally.empty(specs)
+        tally = Tally.empty(specs, self.ties, key)
         set_size(self.select, len(tally.pulls), tally.totals.dtype)
         return CUCBState(jnp.int32(0), tally)
 
@@ -71,7 +71,11 @@ class CUCB(Learner):
         tally, t = state.tally, (state.t + 1).astype(state.tally.totals.dtype)
         unpulled = tally.pulls == 0
         radius = jnp.sqrt(jnp.asarray(self.exploration, t.dtype) * jnp.log(t) / tally.positive_pulls)
-        return self.select(jnp.where(jnp.any(unpulled), -unpulled.astype(t.dtype), tally.means - radius))
+        values = jnp.where(jnp.any(unpulled), -unpulled.astype(t.dtype), tally.means - radius)
+        if tally.order is None or not isinstance(self.select, SmallestArms):
+            return self.select(values)
+        arms = tally.order.things
+        return jnp.sort(arms[self.select(values[arms])])
 
     def update(self, key: Key[Array, ""] | None, state: CUCBState, oracle: Any) -> tuple[CUCBState, tuple[()]]:
         """Add the losses of the arms in the set."""

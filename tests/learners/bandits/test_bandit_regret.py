@@ -132,7 +132,7 @@ def test_predictions_of_lin_ucb_in_float32_drift_less_than_documented():
 
     @jax.jit
     def predictions(x, losses):
-        learner = learners.LinUCB(0.0)
+        learner = learners.LinUCB(0.0, ties="first")
 
         def play_round(state, row):
             after, _ = learner.update(None, state, BanditOracle(row[0], jnp.int32(0), row[1]))

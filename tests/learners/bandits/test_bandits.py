@@ -13,7 +13,9 @@ import pytest
 from bandit_rounds import play
 from combiners import boa
 
+import jaxonline as jo
 from jaxonline import learners
+from jaxonline.environments import DataStream, Rewards
 from jaxonline.feedback import BanditOracle, DuelOracle, SemiBanditOracle
 from jaxonline.learners import BOA
 from jaxonline.learners.bandits import (
@@ -27,7 +29,7 @@ from jaxonline.learners.bandits import (
 )
 from jaxonline.learners.bandits.exponential import tsallis_weights
 from jaxonline.learners.bandits.index_policies import Tally
-from jaxonline.losses import SmallestArms
+from jaxonline.losses import ArmLoss, SmallestArms
 from jaxonline.numerics.elementwise import kl_lower_bound
 
 pytestmark = pytest.mark.fast_compile
@@ -141,6 +143,45 @@ def test_policy_equals_its_numpy_version_in_which_every_constant_decides(x64, na
         assert not np.allclose(result, other, rtol=1e-7, atol=0), constant
 
 
+def of_each_arm(K):
+    return np.linspace(0.2, 0.6, K), np.linspace(0.4, 0.7, K)
+
+
+REWARDS = {name: pair for name, pair in POLICIES.items() if name not in (*ORACLES, *BEST_ARM)} | {
+    "Gaussian Thompson": (learners.GaussianThompson(0.4, 0.3, 0.5), loops.gaussian_thompson_of_rewards),
+    "Gaussian Thompson, flat": (learners.GaussianThompson(0.4, prior_std=None), loops.flat_thompson_of_rewards),
+    "Gaussian Thompson, each arm": (
+        learners.GaussianThompson(0.4, *of_each_arm(4)),
+        lambda h: loops.gaussian_thompson_of_rewards(h, 0.4, *of_each_arm(4)),
+    ),
+    "Bernoulli Thompson": (learners.BernoulliThompson(1.5, 2.0), loops.bernoulli_thompson_of_rewards),
+    "Bernoulli Thompson, each arm": (
+        learners.BernoulliThompson([9, 9, 2, 1], [1, 1, 8, 1]),
+        lambda h: loops.bernoulli_thompson_of_rewards(h, np.array([9, 9, 2, 1]), np.array([1, 1, 8, 1])),
+    ),
+    "LinUCB": (learners.LinUCB(0.3, 3.0), loops.lin_ucb_of_rewards),
+    "linear Thompson": (learners.LinThompson(0.3, 3.0), loops.lin_thompson_of_rewards),
+    "epsilon-greedy": (learners.EpsilonGreedy(2.0, power=0.5), loops.epsilon_greedy_of_rewards),
+}
+
+
+@pytest.mark.parametrize("name", REWARDS)
+def test_policy_has_the_numbers_of_a_loop_of_rewards(x64, name):
+    """In float64, on a table of rewards in file order, with the keys that the learner gets in each round."""
+    learner, loop = REWARDS[name]
+    _, y, x, *_ = random_rows(name, 4)
+    rewards, x, key = 1 - np.asarray(y)[5], np.asarray(x)[5], jax.random.key(3)
+    learner = jo.replace(learner, ties="first") if hasattr(learner, "ties") else learner
+    arms = Rewards(DataStream(x, rewards))
+    moves = jo.play(jo.Game(arms, jo.Bandit(), loss=ArmLoss()), learner, key, len(rewards))[1].y_hat
+    arms, p = (moves.arm, moves.probabilities) if isinstance(moves, jo.game.Draw) else (moves, None)
+    keys = [jax.random.fold_in(jax.random.fold_in(key, 2), t) for t in range(1, len(rewards) + 1)]
+    keys, update_keys = (jnp.stack([jax.random.fold_in(key, part) for key in keys])[None] for part in (0, 1))
+    rounds = loops.Rounds(np.asarray(arms)[None], 1 - rewards[None], x[None], keys, update_keys)
+    rounds.p = None if p is None else np.asarray(p)[None]
+    np.testing.assert_allclose(np.asarray(arms)[None] if p is None else rounds.p, loop(rounds), rtol=1e-9)
+
+
 def test_growth_of_index_policies_has_its_closed_form(x64):
     n, t = np.array([3, 1, 40, 6]), 50
     growths = {
@@ -158,6 +199,7 @@ def test_every_policy_has_a_case():
     modules = best_arm, contextual, exponential, index_policies, moving, sets_and_duels, thompson
     members = {member for module in modules for member in vars(module).values() if isinstance(member, type)}
     public = {member for member in members if getattr(learners, member.__name__, None) is member}
+    public = {member for member in public if not inspect.isabstract(member)}
     public = {member for member in public if hasattr(member, "predict") and dataclasses.is_dataclass(member)}
     assert public == {type(learner) for learner, _ in POLICIES.values()}
 

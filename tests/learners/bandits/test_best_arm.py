@@ -14,7 +14,7 @@ MEANS = np.array([0.7, 0.2, 0.6, 0.8, 0.9])
 
 def test_a_budget_that_is_too_small_is_an_error():
     with pytest.raises(ValueError, match=r"budget.*15.*14"):
-        SequentialHalving(14).init(None, jo.game.Specs((), jax.ShapeDtypeStruct((5,), np.float32)))
+        SequentialHalving(14).init(jax.random.key(0), jo.game.Specs((), jax.ShapeDtypeStruct((5,), np.float32)))
 
 
 def game_of(means):

@@ -20,10 +20,10 @@ REPETITIONS = 500  # of 7 pulls of each arm
 LOSSES = np.array([0.3, 0.29, 0.31, 0.27, 0.33, 0.306, 0.295], np.float32)
 ARM, SET, DRAW, FULL = "arm", "set", "draw", "full"
 LEARNERS = {
-    "UCB1": (learners.UCB1(), ARM),
-    "UCB1-tuned": (learners.UCB1Tuned(), ARM),
-    "sliding-window UCB": (learners.SlidingWindowUCB(63), ARM),
-    "CUCB": (learners.CUCB(SmallestArms(2)), SET),
+    "UCB1": (learners.UCB1(ties="first"), ARM),
+    "UCB1-tuned": (learners.UCB1Tuned(ties="first"), ARM),
+    "sliding-window UCB": (learners.SlidingWindowUCB(63, ties="first"), ARM),
+    "CUCB": (learners.CUCB(SmallestArms(2), ties="first"), SET),
     "EXP3": (learners.EXP3(0.1), DRAW),
     "Tsallis-INF": (learners.TsallisINF("importance_weighted"), DRAW),
     "perturbed leader": (learners.FollowThePerturbedLeader(0.1), FULL),

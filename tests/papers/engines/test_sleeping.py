@@ -67,7 +67,7 @@ def hedge_loop(losses, masks, eta, delay=0):
 @pytest.mark.parametrize("seed", range(2))
 def test_ucb_equals_a_loop(seed):
     losses, masks = table_of(seed=seed)
-    history = play(Sleeping(DataStream(None, losses), masks), SleepingUCB())
+    history = play(Sleeping(DataStream(None, losses), masks), SleepingUCB(ties="first"))
     assert history.y_hat.tolist() == ucb_loop(losses, masks)
 
 
@@ -82,9 +82,9 @@ def test_hedge_equals_a_loop(delay):
 
 
 def test_other_learners_choose_other_arms_and_have_the_loss_nan():
-    history = play(Sleeping(DataStream(None, np.ones((1, 2))), [[1, 1], [0, 1]]), UCB1(), n_rounds=3)
+    history = play(Sleeping(DataStream(None, np.ones((1, 2))), [[1, 1], [0, 1]]), UCB1(ties="first"), n_rounds=3)
     np.testing.assert_array_equal(history.loss, [1.0, 1.0, 1.0])  # arms 0, 1 and 0 are available in turns
-    history = play(Sleeping(DataStream(None, np.ones((1, 2))), [[0, 1], [1, 1]]), UCB1(), n_rounds=2)
+    history = play(Sleeping(DataStream(None, np.ones((1, 2))), [[0, 1], [1, 1]]), UCB1(ties="first"), n_rounds=2)
     np.testing.assert_array_equal(history.loss[:1], [np.nan])
 
 
