@@ -6,7 +6,7 @@ that lacks a method of its role cannot be instantiated (TypeError).
 """
 
 import abc
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -45,6 +45,9 @@ class Draw(NamedTuple):
 
     arm: Int[Array, ""]
     probabilities: Float[Array, "K"]
+
+    def __index__(self) -> int:
+        return int(self.arm)
 
 
 class Environment(abc.ABC):
@@ -176,6 +179,11 @@ class Learner(abc.ABC):
             known in advance are checked to lie in this range.
         capacity_hint: how to give the learner more storage, for warnings about runs that ran out of storage; without
             full stop.
+        off_policy: of a bandit, the numbers that an update needs for an arm that another policy chose (`Live.update`):
+            "loss", also the "probability" of that arm, or the "probabilities" of all arms. None if the learner learns
+            only from its own arm, and before its next update.
+        restricts_arms: of a bandit, whether its arm is the `first_argmin` of one number for each arm, so that `Live`
+            can restrict the choice to the available arms.
 
     Example:
         >>> import jaxonline as jo
@@ -186,6 +194,8 @@ class Learner(abc.ABC):
     loss: Any = None
     loss_range: tuple[float, float] | None = None
     capacity_hint: str = "give it more capacity"
+    off_policy: Literal["loss", "probability", "probabilities"] | None = None
+    restricts_arms: bool = False
 
     @abc.abstractmethod
     def init(self, key: Key[Array, ""], specs: Specs, /) -> PyTree:
@@ -221,6 +231,7 @@ class LearnerWrapper(Learner):
     learner: Any
 
     loss, loss_range, capacity_hint = (of_inner(n, "learner") for n in ("loss", "loss_range", "capacity_hint"))
+    off_policy, restricts_arms = (of_inner(n, "learner") for n in ("off_policy", "restricts_arms"))
     check_feedback, overflow_probability = (of_inner(n, "learner") for n in ("check_feedback", "overflow_probability"))
     weights = of_inner("weights", "learner")  # of its experts, if it has this method
 

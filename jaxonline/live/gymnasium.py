@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Int, Key, PyTree
 
 from jaxonline.feedback import Bandit
-from jaxonline.game import Draw, Game, Learner, Specs, States, WithFeedback, bind, play_round, start
+from jaxonline.game import Game, Learner, Specs, States, WithFeedback, bind, play_round, start
 from jaxonline.game.keys import INSTANCE, part_key, stream_keys
 from jaxonline.game.round import has_mean_outcome
 from jaxonline.live.live import Live
@@ -355,9 +355,8 @@ def _play_run(
     played: list[list[float]] = []
     observation, _ = env.reset(seed=seed)
     for _ in range(n_rounds):
-        move = live.predict(None if instance == (0,) else observation)
-        arm = int(move.arm if isinstance(move, Draw) else move)
-        observation, reward, terminated, truncated, info = env.step(first_action + arm)
+        arm = live.predict(None if instance == (0,) else observation)
+        observation, reward, terminated, truncated, info = env.step(first_action + int(arm))
         loss = _loss("the reward", reward, limits)
         record = live.update(loss=loss)
         means = [_loss(name, info[name], limits) if name in info else np.nan for name in (EXPECTED_REWARD, BEST_REWARD)]

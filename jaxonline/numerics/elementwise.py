@@ -1,12 +1,15 @@
 """Functions of short vectors: argmin, compensated sums, KL bounds, trigonometry, sums of prefixes."""
 
+import contextlib
+import contextvars
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from jaxonline._xla.barriers import compute_once as compute_once
 from jaxonline._xla.barriers import exact_products as exact_products
@@ -60,6 +63,27 @@ def project_l2_ball(w: Float[Array, "d"], radius: Float[Array, ""] | float) -> F
 # The place of the smallest number.
 
 
+_available: contextvars.ContextVar[Array | None] = contextvars.ContextVar("available", default=None)
+
+
+@contextlib.contextmanager
+def restrict_argmin(available: Bool[Array, "K"]) -> Iterator[None]:
+    """Context manager: while JAX traces inside, `first_argmin` of K numbers searches only the available ones.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxonline.numerics.elementwise import first_argmin, restrict_argmin
+        >>> with restrict_argmin(jnp.array([True, False, True])):
+        ...     first_argmin(jnp.array([3.0, 1.0, 2.0])).item()
+        2
+    """
+    token = _available.set(available)
+    try:
+        yield
+    finally:
+        _available.reset(token)
+
+
 _SHORT = 14  # `python -m benchmarks.workarounds "UCB1, K=10"` has the gain
 
 
@@ -75,6 +99,9 @@ def first_argmin(values: Float[Array, "K"]) -> Int[Array, ""]:
         >>> first_argmin(jnp.array([2.0, 1.0, 1.0])).item()
         1
     """
+    available = _available.get()
+    if available is not None:
+        values = jnp.where(available, values, jnp.inf)
     if len(values) <= _SHORT:
         return jnp.argmin(values).astype(jnp.int32)
     is_smallest = (values == jnp.min(values)) | jnp.isnan(values)

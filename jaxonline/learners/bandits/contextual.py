@@ -25,6 +25,8 @@ class RidgeBandit(Learner):
     width: NonNegative
     regularizer: Positive
 
+    off_policy, restricts_arms = "loss", True
+
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> VAWState:
         """Return P = I / lambda and w = 0; raise a ValueError if instances are not matrices with a row for each arm."""
         shape, arms = getattr(specs.instance, "shape", ()), getattr(specs.outcome, "shape", None)

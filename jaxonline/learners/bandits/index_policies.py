@@ -96,6 +96,8 @@ class Tally(NamedTuple):
 class TallyPolicy(Learner):
     """Base class of policies with a `Tally` as state; a subclass implements `predict`."""
 
+    off_policy = "loss"
+
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Tally:
         """Return the state before the first pull; raise a ValueError if outcomes are not vectors."""
         return Tally.empty(specs)
@@ -119,6 +121,8 @@ class IndexPolicy(TallyPolicy):
         >>> jo.play(game, jo.struct(Greedy)(), jax.random.key(0), n_rounds=4)[1].y_hat.tolist()
         [0, 1, 1, 1]
     """
+
+    restricts_arms = True
 
     @abc.abstractmethod
     def growth(self, state: Tally) -> Float[Array, "..."]:
@@ -195,6 +199,7 @@ class UCB1Tuned(Learner):
     """
 
     loss_range = (0.0, 1.0)
+    off_policy, restricts_arms = "loss", True
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> TunedState:
         """Return the state before the first pull; raise a ValueError if outcomes are not vectors."""
@@ -420,6 +425,7 @@ class KLUCB(TallyPolicy):
     c: NonNegative = 0.0
 
     loss_range = (0.0, 1.0)
+    restricts_arms = True
 
     def predict(self, key: Key[Array, ""] | None, state: Tally, x: Any) -> Int[Array, ""]:
         """Return the arm with the smallest lower confidence bound q."""

@@ -57,6 +57,7 @@ class DiscountedUCB(Learner):
     exploration: NonNegative = 0.5
 
     loss_range = (0.0, 1.0)
+    off_policy, restricts_arms = "loss", True
 
     @classmethod
     @validate_arguments
@@ -131,6 +132,7 @@ class SlidingWindowUCB(Learner):
     exploration: NonNegative = 0.5
 
     loss_range = (0.0, 1.0)
+    off_policy, restricts_arms = "loss", True
 
     @classmethod
     @validate_arguments

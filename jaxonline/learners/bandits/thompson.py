@@ -49,6 +49,7 @@ class BernoulliThompson(TallyPolicy):
     prior_zeros: Annotated[Number, Ge(1)] = 1.0
 
     loss_range = (0.0, 1.0)
+    restricts_arms = True
 
     def predict(self, key: Key[Array, ""], state: Tally, x: Any) -> Int[Array, ""]:
         """Return the arm with the smallest drawn mean loss."""
@@ -90,6 +91,8 @@ class GaussianThompson(TallyPolicy):
     prior_mean: Number = 0.0
     prior_std: Positive = 1.0
 
+    restricts_arms = True
+
     def predict(self, key: Key[Array, ""], state: Tally, x: Any) -> Int[Array, ""]:
         """Return the arm with the smallest drawn mean loss."""
         dtype = state.totals.dtype
@@ -125,6 +128,8 @@ class EpsilonGreedy(TallyPolicy):
 
     epsilon: NonNegative
     power: NonNegative = 0.0
+
+    restricts_arms = True
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -180,6 +185,8 @@ class ExploreThenCommit(TallyPolicy):
     """
 
     pulls_each: Annotated[Number, Ge(1)]
+
+    off_policy = None  # each arm is explored m times in turn
 
     def predict(self, key: Key[Array, ""] | None, state: Tally, x: Any) -> Int[Array, ""]:
         """Return the next arm in turn; after the exploration, return the arm with the smallest mean."""
