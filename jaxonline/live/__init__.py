@@ -5,5 +5,4 @@ in such environments. `decisions` has the decisions of bandits, `programs` the c
 saved states.
 """
 
-from jaxonline.live.decisions import ArmDecision as ArmDecision
 from jaxonline.live.live import Live as Live

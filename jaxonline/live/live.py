@@ -281,14 +281,9 @@ class Live:
         if not len(X) == len(outcomes) == len(arms):
             raise ArgumentError(name, f"must have as many rows as X, {len(X)} (got {len(outcomes)})")
         if arm is not None:
-            probabilities = decisions.off_policy_probabilities(
-                probability, arms, self._outcome[0], self._entrant.learner
-            )
-            rows, outcomes = (
-                decisions.join_rows(X, arms, probabilities),
-                decisions.losses_of_all_arms(outcomes, arms, self._outcome[0]),
-            )
-            game = game.with_arms
+            learner, n_arms, game = self._entrant.learner, self._outcome[0], game.with_arms
+            rows = decisions.off_policy_probabilities(probability, arms, n_arms, learner)
+            rows, outcomes = decisions.join_rows(X, arms, rows), decisions.losses_of_all_arms(outcomes, arms, n_arms)
         first, history = self._next_round(), []
         self._opened = first + len(X) - 1
         for start in range(0, len(X), TABLE_ROWS):
