@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, Int, Key
 
 from jaxonline.game.roles import Draw, LearnerWrapper, Specs
 from jaxonline.learners.bandits.exponential import draw_arm
-from jaxonline.numerics.elementwise import restrict_argmin
+from jaxonline.numerics.elementwise import call_with_available
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
@@ -119,8 +119,7 @@ def off_policy_probabilities(value: Any, arms: np.ndarray, n_arms: int, learner:
     given = rows if value is None else np.asarray(check.array("probability", value, ge=0.0, le=1.0))
     if value is None or given.shape not in shapes:
         wanted = "the probabilities of all arms" if len(shapes) == 1 else "the probability of each pulled arm"
-        got = "None" if value is None else f"shape {given.shape}"
-        raise ArgumentError("probability", f"must be {wanted} for {type(learner).__name__} (got {got})")
+        raise ArgumentError("probability", f"must be {wanted} for {type(learner).__name__} (got {check.quote(value)})")
     rows[places if given.ndim == 1 else ...] = given
     if (rows[places] == 0.0).any() or (given.ndim == 2 and not np.allclose(given.sum(axis=1), 1.0, atol=1e-4)):
         wanted = "must be above 0 for the arm that was chosen, and have the sum 1 over all arms"
@@ -150,8 +149,7 @@ class WithArms(LearnerWrapper):
     def predict(self, key: Key[Array, ""], state: PyTree, row: Float[Array, "n"]) -> Draw | Int[Array, ""]:
         """Return the given arm, or an available arm."""
         x, arm, numbers = self._split(row)
-        with restrict_argmin(numbers > 0):
-            move = self.learner.predict(key, state, x)
+        move = call_with_available(numbers > 0, self.learner.predict, key, state, x)
         given: Any = arm.astype(jnp.int32)
         if isinstance(move, Draw):
             weights = move.probabilities * numbers

@@ -218,7 +218,7 @@ class Live:
             arms = decisions.as_arms("arm", [opened if arm is None else arm], n_arms)
             is_own, probabilities = bool(arms == opened and probability is None), opened.probabilities[None]
             if not is_own:
-                given = None if probability is None else [probability]
+                given = probability if probability is None else [probability]
                 probabilities = decisions.off_policy_probabilities(given, arms, n_arms, learner)
             if not (is_own and opened.known_rounds == self.round):
                 decisions.require_off_policy(learner, "decision", "older than another outcome, or among available arms")

@@ -1,9 +1,8 @@
 """Functions of short vectors: argmin, compensated sums, KL bounds, trigonometry, sums of prefixes."""
 
-import contextlib
 import contextvars
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -66,22 +65,18 @@ def project_l2_ball(w: Float[Array, "d"], radius: Float[Array, ""] | float) -> F
 _available: contextvars.ContextVar[Array | None] = contextvars.ContextVar("available", default=None)
 
 
-@contextlib.contextmanager
-def restrict_argmin(available: Bool[Array, "K"]) -> Iterator[None]:
-    """Context manager: while JAX traces inside, `first_argmin` of K numbers searches only the available ones.
+def call_with_available(available: Bool[Array, "K"], function: Callable[..., Any], *args: Any) -> Any:
+    """Return `function(*args)`; in this call, `first_argmin` of K numbers searches only the available ones.
 
     Example:
         >>> import jax.numpy as jnp
-        >>> from jaxonline.numerics.elementwise import first_argmin, restrict_argmin
-        >>> with restrict_argmin(jnp.array([True, False, True])):
-        ...     first_argmin(jnp.array([3.0, 1.0, 2.0])).item()
+        >>> from jaxonline.numerics.elementwise import call_with_available, first_argmin
+        >>> call_with_available(jnp.array([True, False, True]), first_argmin, jnp.array([3.0, 1.0, 2.0])).item()
         2
     """
-    token = _available.set(available)
-    try:
-        yield
-    finally:
-        _available.reset(token)
+    context = contextvars.copy_context()
+    context.run(_available.set, available)
+    return context.run(function, *args)
 
 
 _SHORT = 14  # `python -m benchmarks.workarounds "UCB1, K=10"` has the gain

@@ -91,7 +91,7 @@ def test_another_arm_needs_the_probability_that_the_learner_needs():
     assert exp3.pending == (chosen,)
     exp3.update(arm=other, reward=0.5, probability=0.25)
     assert exp3.state.total.tolist() == [2.0 if arm == other else 0.0 for arm in range(3)]
-    with pytest.raises(ValueError, match=r"probabilities of all arms for TsallisINF \(got shape \(1,\)"):
+    with pytest.raises(ValueError, match=r"probabilities of all arms for TsallisINF \(got \[0\.5\]"):
         tsallis.update(arm=0, reward=0.5, probability=0.5)
     tsallis.update(arm=0, reward=1.0, probability=[0.5, 0.25, 0.25])
     # reduced variance in round 1: the rate 4 exceeds all weights, so that the base is 0, as is the loss
