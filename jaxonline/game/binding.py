@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxonline.game.keys import stream_keys
-from jaxonline.game.roles import Draw, Environment, Learner, Oracle
+from jaxonline.game.roles import Draw, Environment, EnvironmentWrapper, Learner, Oracle
 from jaxonline.game.round import (
     Game,
     RewardRound,
@@ -74,12 +74,54 @@ def check_assumptions(environment: Environment, entrant: WithFeedback) -> None:
         check_classes(environment, learner.loss)
     of_arms = jax.tree.leaves(environment.outcome_spec)[0].ndim > 0  # else the learner raises: there are no arms
     if learner.loss_range is not None and of_arms and outcomes is not None and not check.is_abstract(outcomes):
-        low, high = learner.loss_range
-        kind = "losses"
+        (low, high), kind = assumed_range(learner, environment.rewards), "losses"
         if environment.rewards:
-            low, high = learner.loss_at_zero_reward - high, learner.loss_at_zero_reward - low
             outcomes, kind = 1.0 - np.asarray(outcomes), "rewards"
         check.numbers(f"y ({kind} of arms for {type(learner).__name__})", outcomes, ge=low, le=high)
+
+
+def assumed_range(learner: Any, rewards: bool) -> tuple[float, float]:
+    """Return the range of the losses of arms that a learner assumes, or of their rewards."""
+    (low, high), top = learner.loss_range, learner.loss_at_zero_reward
+    return (top - high, top - low) if rewards else (low, high)
+
+
+ROUNDING = 1e-6  # relative error of a loss at the end of the range
+
+
+def loss_limits(environment: Environment, learner: Any) -> tuple[float, float] | None:
+    """Return the limits of losses of arms that are checked in each round, because nothing could be checked before.
+
+    These are the losses of the user's own environments of unknown outcomes. They may exceed the range that the learner
+    assumes by rounding errors. Nothing is checked in our environments of any losses, such as `GaussianArms`.
+    """
+    limits, inner = learner.loss_range, environment
+    while isinstance(inner, EnvironmentWrapper):
+        inner = inner.environment
+    is_own = not type(inner).__module__.startswith("jaxonline.")
+    of_arms = jax.tree.leaves(environment.outcome_spec)[0].ndim > 0
+    if limits is None or environment.outcomes is not None or not (is_own and of_arms):
+        return None
+    rounding = ROUNDING * max([1.0, *(abs(limit) for limit in limits if np.isfinite(limit))])
+    offset = 1.0 - learner.loss_at_zero_reward if environment.rewards else 0.0  # outcomes are 1 - reward
+    return limits[0] + offset - rounding, limits[1] + offset + rounding
+
+
+def is_outside(y: PyTree, limits: tuple[float, float]) -> jax.Array:
+    """Return whether a loss of an arm is outside the limits; NaN is not."""
+    losses = jax.tree.leaves(y)[0]
+    return jnp.any((losses < limits[0]) | (losses > limits[1]))
+
+
+def warn_of_losses_out_of_range(game: Game, learners: Mapping[str, Any], first: np.ndarray) -> None:
+    """Warn of learners with losses outside the range that they assume; `first` [L, R] has the first rounds, or 0."""
+    kind = "rewards" if game.rewards else "losses"
+    for (name, learner), rounds in zip(learners.items(), first, strict=True):
+        if n := int((rounds > 0).sum()):
+            low, high = assumed_range(learner, game.rewards)
+            where = f"in {n:,} of {len(rounds):,} runs, first in round {rounds[rounds > 0].min():,}"
+            problem = f"{name!r} assumes {kind} from {low:g} to {high:g}, but the environment has others {where}"
+            warnings.warn(f"{problem}; convert the {kind} to this range", SettingsWarning, stacklevel=5)
 
 
 def check_rounds(game: Game, entrant: WithFeedback, n_rounds: int) -> None:
@@ -330,8 +372,13 @@ def play(
     key = check.as_key("key", key)
     bound = bind(game, learner)
     check_rounds(game, bound.entrant, n_rounds)
-    warn_about_loss_mismatch(game, {"learner": as_entrant(game, learner).learner})
+    named = {"learner": as_entrant(game, learner).learner}
+    warn_about_loss_mismatch(game, named)
     state, history = _play(bound.game, bound.entrant, key, n_rounds)
+    limits = loss_limits(game.environment, named["learner"])
+    if limits is not None and not check.is_abstract(history.y):
+        outside = np.asarray(jax.vmap(lambda y: is_outside(y, limits))(history.y))
+        warn_of_losses_out_of_range(game, named, np.array([[outside.any() * (1 + outside.argmax())]]))
     return state, RewardRound(*history) if game.rewards else history
 
 

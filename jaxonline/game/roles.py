@@ -6,7 +6,7 @@ that lacks a method of its role cannot be instantiated (TypeError).
 """
 
 import abc
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -46,6 +46,9 @@ class Draw(NamedTuple):
 
     arm: Int[Array, ""]
     probabilities: Float[Array, "K"]
+
+    def __index__(self) -> int:
+        return int(self.arm)
 
 
 class Environment(abc.ABC):
@@ -179,6 +182,11 @@ class Learner(abc.ABC):
             losses in [0, 1], and 0 suits linear and Gaussian models.
         capacity_hint: how to give the learner more storage, for warnings about runs that ran out of storage; without
             full stop.
+        off_policy: of a bandit, the numbers that an update needs for an arm that another policy chose (`Live.update`):
+            "loss", also the "probability" of that arm, or the "probabilities" of all arms. None if the learner learns
+            only from its own arm, and before its next update.
+        restricts_arms: of a bandit, whether its arm is the `first_argmin` of one number for each arm, so that `Live`
+            can restrict the choice to the available arms.
 
     Example:
         >>> import jaxonline as jo
@@ -190,6 +198,8 @@ class Learner(abc.ABC):
     loss_range: tuple[float, float] | None = None
     loss_at_zero_reward: float = 1.0
     capacity_hint: str = "give it more capacity"
+    off_policy: Literal["loss", "probability", "probabilities"] | None = None
+    restricts_arms: bool = False
 
     @abc.abstractmethod
     def init(self, key: Key[Array, ""], specs: Specs, /) -> PyTree:
@@ -233,6 +243,7 @@ class LearnerWrapper(Learner):
 
     loss, loss_range, capacity_hint = (of_inner(n, "learner") for n in ("loss", "loss_range", "capacity_hint"))
     loss_at_zero_reward = of_inner("loss_at_zero_reward", "learner")
+    off_policy, restricts_arms = (of_inner(n, "learner") for n in ("off_policy", "restricts_arms"))
     check_feedback, check_environment, overflow_probability = (
         of_inner(n, "learner") for n in ("check_feedback", "check_environment", "overflow_probability")
     )

@@ -11,7 +11,8 @@ import numpy as np
 from jaxtyping import Array, Int, Key, PyTree
 
 from jaxonline.feedback import Bandit
-from jaxonline.game import Draw, Game, Learner, Specs, States, WithFeedback, bind, play_round, start
+from jaxonline.game import Game, Learner, Specs, States, WithFeedback, bind, play_round, start
+from jaxonline.game.binding import assumed_range
 from jaxonline.game.keys import INSTANCE, part_key, stream_keys
 from jaxonline.game.round import has_mean_outcome
 from jaxonline.live.live import Live
@@ -316,8 +317,8 @@ def _limits(reward_range: Any, learners: Mapping[str, Any]) -> tuple[float, floa
     """Return the smallest and the largest reward as numbers; None for rewards without limits."""
     if reward_range is None:
         for learner in learners.values():
-            if (limits := learner.loss_range) is not None:
-                low, high = (learner.loss_at_zero_reward - limit for limit in reversed(limits))
+            if learner.loss_range is not None:
+                low, high = assumed_range(learner, rewards=True)
                 needs = f"{type(learner).__name__} needs rewards from {low:g} to {high:g}"
                 raise ArgumentError("reward_range", f"must be two numbers, since {needs} (got None)")
         return None
@@ -358,9 +359,8 @@ def _play_run(
     played: list[list[float]] = []
     observation, _ = env.reset(seed=seed)
     for _ in range(n_rounds):
-        move = live.predict(None if instance == (0,) else observation)
-        arm = int(move.arm if isinstance(move, Draw) else move)
-        observation, reward, terminated, truncated, info = env.step(first_action + arm)
+        arm = live.predict(None if instance == (0,) else observation)
+        observation, reward, terminated, truncated, info = env.step(first_action + int(arm))
         loss = _loss("the reward", reward, limits)
         record = live.update(reward=1.0 - loss if has_range else reward)
         means = [_loss(name, info[name], limits) if name in info else np.nan for name in (EXPECTED_REWARD, BEST_REWARD)]

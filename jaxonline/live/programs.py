@@ -16,20 +16,22 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.interpreters.partial_eval import dce_jaxpr
 from jaxtyping import Array, ArrayLike, Int, Key
 
 from jaxonline.feedback import Bandit, LossOfMove, LossOfMoveOracle
 from jaxonline.game.binding import bind, overflow_flag
 from jaxonline.game.keys import StreamKeys, stream_keys
-from jaxonline.game.roles import Environment, Feedback, Specs
+from jaxonline.game.roles import Draw, Environment, Feedback, Specs
 from jaxonline.game.round import Game, Round, States, WithFeedback, play_round, start
+from jaxonline.live.decisions import WithArms
 from jaxonline.losses import ArmLoss, Squared
-from jaxonline.parameters.errors import ArgumentError
-from jaxonline.parameters.struct import replace, static, struct
+from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import PyTree
 
 TABLE_ROWS = 8  # with one or two rows, XLA compiles some loops in another way
 MAX_PROGRAMS = 256  # in the cache, one for each structure
+FIRST_EXTRA_ROUND = 2**30  # of the random numbers of draws that estimate probabilities
 MOVES_BATCH = 16  # instances in a call; larger programs run in another thread, which takes longer to wake up
 NO_CHANGE = contextlib.nullcontext()
 
@@ -156,15 +158,15 @@ class Programs:
         return jax.eval_shape(first_outcome, numbers, key_data)
 
     @functools.partial(jax.jit, static_argnums=0)
-    def moves(self, numbers: list[Array], key_data: Array, states: States, t: Array, X: Array) -> PyTree:
-        """Return the moves on instances in round t; XLA drops what the moves do not need."""
+    def moves(self, numbers: list[Array], key_data: Array, states: States, rounds: Array, X: Array) -> PyTree:
+        """Return the moves on instances, each in its round; XLA drops what the moves do not need."""
 
-        def move(x):
+        def move(t, x):
             row = jnp.concatenate([x.ravel(), jnp.zeros(self.specs.outcome.size, x.dtype)])
             arrivals = Arrivals(row[None], t, self.specs, self.rewards)
             return _play_one(*self._parts(numbers, key_data, arrivals), t, states)[1].y_hat
 
-        return jax.vmap(move)(X)
+        return jax.vmap(move)(rounds, X)
 
 
 compiled_programs = functools.lru_cache(MAX_PROGRAMS)(Programs)
@@ -242,13 +244,12 @@ class LiveGame:
 
     Attributes:
         losses: the losses of the game and the learner.
-        loss_range: the range of arm losses that the learner requires, or None.
         may_overflow: whether the learner reports that its storage is full.
         read: function that returns one row or several rows of the outcomes of `play`.
     """
 
     def __init__(
-        self, game: Game, entrant: WithFeedback, info: Any, key: Key[Array, ""], precision: KeptPrecision,
+        self, game: Game, entrant: WithFeedback, key: Key[Array, ""], precision: KeptPrecision,
         first_specs: Specs | None = None,
     ):  # fmt: skip
         self.game, self.entrant, self._key, self._precision = game, entrant, key, precision
@@ -256,23 +257,25 @@ class LiveGame:
         impl, first_specs = jax.random.key_impl(key), first_specs or game.specs
         self._programs = compiled_programs(structure, game.specs, first_specs, impl, game.rewards)
         self._key_data = jax.random.key_data(key)
-        self.read = WordLayout(self._programs.outcome_specs(self._numbers, self._key_data)).read
+        outcome_specs = self._programs.outcome_specs(self._numbers, self._key_data)
+        self.read = WordLayout(outcome_specs).read
         self._table, self._size = no_arrivals(game.specs).table, game.specs.instance.size
         self._integers = np.dtype(f"i{self._table.itemsize}")
         self._table[:, self._size :] = 1.0  # the outcome of a round that is not known
-        own_loss, self.loss_range = entrant.learner.loss, entrant.learner.loss_range
+        own_loss = entrant.learner.loss
         self.losses = [game.loss] if own_loss is None else [game.loss, own_loss]
-        self.may_overflow = overflow_flag(info) is not None
+        self.may_overflow = overflow_flag(outcome_specs.info) is not None
 
     @classmethod
     def of(cls, game: Game, entrant: WithFeedback, key: Key[Array, ""], precision: KeptPrecision) -> "LiveGame":
         """Bind a game and an entrant; a TypeError or ValueError if the learner cannot play the game."""
         with precision():
             bound = bind(game, entrant)
-            return cls(bound.game, bound.entrant, bound.record.info, key, precision)
+            return cls(bound.game, bound.entrant, key, precision)
 
-    def with_reported_loss(self) -> "LiveGame":
-        """Return the same learner in a game of reported losses; a TypeError unless the feedback is `LossOfMove`."""
+    @functools.cached_property
+    def of_reported_losses(self) -> "LiveGame":
+        """The same learner in a game of reported losses; a TypeError unless the feedback is `LossOfMove`."""
         if not isinstance(self.entrant.feedback, LossOfMove):
             kind = type(self.entrant.feedback).__name__
             raise TypeError(f"loss: only the feedbacks Bandit and LossOfMove accept it (got {kind}); give y")
@@ -280,22 +283,42 @@ class LiveGame:
             specs = Specs.of_vectors(self.game.specs.instance.shape, self._precision.dtype)
             game = Game(no_arrivals(specs), ReportedLoss(), ReportedLoss())
             entrant = WithFeedback(self.entrant.learner, ReportedLoss())
-            return LiveGame(game, entrant, (), self._key, self._precision, self.game.specs)
+            return LiveGame(game, entrant, self._key, self._precision, self.game.specs)
 
-    def with_rewards(self) -> "LiveGame":
-        """Return the same learner in a game of rewards; a ValueError if its parameters are other numbers in rewards."""
-        learner = self.entrant.learner
-        if self.game.rewards:
-            return self
-        pairs = zip(jax.tree.leaves(learner), jax.tree.leaves(learner.for_rewards()), strict=True)
-        if not all(np.array_equal(*pair) for pair in pairs):
-            problem = f"must be True, since the prior of {type(learner).__name__} is that of rewards or of losses"
-            raise ArgumentError("rewards", f"{problem} (got False); write jo.Live(..., rewards=True)")
-        if learner.loss_at_zero_reward == 1.0:
-            return self
+    @functools.cached_property
+    def with_arms(self) -> "LiveGame":
+        """The same bandit with rows of an instance, an arm, and numbers of all arms (`decisions.WithArms`)."""
+        own, learner = self.game.specs, WithArms(self.entrant.learner, self.game.specs)
         with self._precision():
-            game = replace(self.game, environment=no_arrivals(self.game.specs, rewards=True))
-            return LiveGame(game, self.entrant, (), self._key, self._precision)
+            specs = Specs.of_vectors(own.instance.size + 1 + own.outcome.size, own.instance.dtype)
+            arrivals = no_arrivals(specs._replace(outcome=own.outcome), self.game.rewards)
+            game = Game(arrivals, Bandit(), self.game.loss)
+            return LiveGame(game, WithFeedback(learner, Bandit()), self._key, self._precision)
+
+    @functools.cached_property
+    def accepts_rewards(self) -> bool:
+        """Whether the learner's numbers, such as those of a prior, are the same for rewards, or those of rewards."""
+        learner = self.entrant.learner
+        pairs = zip(jax.tree.leaves(learner), jax.tree.leaves(learner.for_rewards()), strict=True)
+        return self.game.rewards or all(np.array_equal(*pair) for pair in pairs)
+
+    @functools.cached_property
+    def is_random(self) -> bool:
+        """Whether a move depends on the random key of the round."""
+        with self._precision():
+            key, x = stream_keys(self._key).learner, jnp.zeros(self.game.specs.instance.shape, self._precision.dtype)
+            program = jax.make_jaxpr(self.entrant.learner.predict)(key, self.begin().learner, x).jaxpr
+        return dce_jaxpr(program, [True] * len(program.outvars))[1][0]
+
+    def probabilities(self, states: States, x: np.ndarray, move: Any, n_draws: int) -> np.ndarray:
+        """Return the probabilities of all arms before a move; estimates by draws if they are unknown, else NaN."""
+        if isinstance(move, Draw):
+            return np.array(move.probabilities)
+        chosen = (np.arange(self.game.specs.outcome.size) == move).astype(x.dtype)
+        if not (n_draws and self.is_random):
+            return np.where(self.is_random, np.nan, chosen)
+        drawn = self.moves(FIRST_EXTRA_ROUND + np.arange(n_draws), states, np.repeat(x[None], n_draws, axis=0))
+        return (np.bincount(drawn, minlength=len(chosen)).astype(x.dtype) + chosen) / (n_draws + 1)
 
     def begin(self) -> States:
         """The states before round 1."""
@@ -318,13 +341,17 @@ class LiveGame:
             states, words = self._programs.play(self._numbers, self._key_data, states, table)
         return states, np.asarray(words)
 
-    def moves(self, t: int, states: States, X: np.ndarray) -> PyTree:
-        """The moves on many instances in round t."""
+    def moves(self, rounds: ArrayLike, states: States, X: np.ndarray) -> PyTree:
+        """The moves on many instances, each in its round (or all in one round)."""
         padded = np.zeros((len(X) + -len(X) % MOVES_BATCH, *X.shape[1:]), X.dtype)
-        padded[: len(X)] = X
+        padded[: len(X)], t = X, np.zeros(len(padded), np.int32)
+        t[: len(X)] = rounds
         with self._precision():
-            batches = np.split(padded, len(padded) // MOVES_BATCH)
-            parts = [self._programs.moves(self._numbers, self._key_data, states, np.int32(t), part) for part in batches]
+            batches = [np.split(array, len(padded) // MOVES_BATCH) for array in (t, padded)]
+            parts = [
+                self._programs.moves(self._numbers, self._key_data, states, *part)
+                for part in zip(*batches, strict=True)
+            ]
         return jax.tree.map(lambda *leaves: np.concatenate(list(map(np.asarray, leaves)))[: len(X)], *parts)
 
 

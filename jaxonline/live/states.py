@@ -23,10 +23,11 @@ from jaxonline.parameters.types import NonNegativeInt
 from jaxonline.store.archives import open_arrays, read_json, seal_arrays
 from jaxonline.store.files import DamagedStoreError, read_file, write_atomically
 
-FORMAT = "state of jaxonline.Live, 1 "  # a part of the digest
+FORMAT = "state of jaxonline.Live, 2 "  # a part of the digest
 HEADER = {
     "of": str, "belongs to": dict[str, str], "instance": tuple[NonNegativeInt, ...],
-    "round": Annotated[int, Interval(ge=0, lt=2**31)], "generator": str,
+    "round": Annotated[int, Interval(ge=0, lt=2**31)], "opened": Annotated[int, Interval(ge=0, lt=2**31)],
+    "generator": str,
 }  # fmt: skip
 
 

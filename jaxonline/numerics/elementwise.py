@@ -1,12 +1,14 @@
 """Functions of short vectors: argmin, compensated sums, KL bounds, trigonometry, sums of prefixes."""
 
-from typing import NamedTuple
+import contextvars
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from jaxonline._xla.barriers import compute_once as compute_once
 from jaxonline._xla.barriers import exact_products as exact_products
@@ -60,6 +62,33 @@ def project_l2_ball(w: Float[Array, "d"], radius: Float[Array, ""] | float) -> F
 # The place of the smallest number.
 
 
+_available: contextvars.ContextVar[Array | None] = contextvars.ContextVar("available", default=None)
+
+
+def call_with_available(available: Bool[Array, "K"], function: Callable[..., Any], *args: Any) -> Any:
+    """Return `function(*args)`; in this call, `first_argmin` of K numbers searches only the available ones.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxonline.numerics.elementwise import call_with_available, first_argmin
+        >>> call_with_available(jnp.array([True, False, True]), first_argmin, jnp.array([3.0, 1.0, 2.0])).item()
+        2
+    """
+    context = contextvars.copy_context()
+    context.run(_available.set, available)
+    return context.run(function, *args)
+
+
+def among_available(values: Float[Array, "K"] | Int[Array, "K"]) -> Array:
+    """Return the numbers, with the largest number or infinity for those that are not available in this call."""
+    available = _available.get()
+    return values if available is None else jnp.where(available, values, _largest(values.dtype))
+
+
+def _largest(dtype: Any) -> Array:
+    return jnp.asarray(jnp.inf if jnp.issubdtype(dtype, jnp.floating) else jnp.iinfo(dtype).max, dtype)
+
+
 _SHORT = 14  # `python -m benchmarks.workarounds "UCB1, K=10"` has the gain
 
 
@@ -84,16 +113,19 @@ def first_argmin(values: Float[Array, "K"] | Int[Array, "K"], order: Order | Non
         >>> first_argmin(jnp.array([2.0, 1.0, 1.0])).item()
         1
     """
-    is_floating = jnp.issubdtype(values.dtype, jnp.floating)
+    available = _available.get()
     if order is None:
-        if len(values) <= _SHORT:
+        if len(values) <= _SHORT and available is None:
             return jnp.argmin(values).astype(jnp.int32)
+        is_floating = jnp.issubdtype(values.dtype, jnp.floating)
         ranks = jnp.arange(len(values), dtype=values.dtype if is_floating else jnp.float32)
     else:
         ranks = order.ranks
+    if available is not None:  # a thing that is not available is never first, even if all numbers are infinite
+        values, ranks = among_available(values), jnp.where(available, ranks, jnp.inf)
     if len(values) <= _SHORT:
-        largest = jnp.asarray(jnp.inf if is_floating else jnp.iinfo(values.dtype).max, values.dtype)
-        rank = jax.lax.reduce((values, ranks), (largest, jnp.asarray(jnp.inf, ranks.dtype)), _first_pair, (0,))[1]
+        last = _largest(values.dtype), jnp.asarray(jnp.inf, ranks.dtype)
+        rank = jax.lax.reduce((values, ranks), last, _first_pair, (0,))[1]
     else:
         is_smallest = (values == jnp.min(values)) | jnp.isnan(values)
         rank = jnp.min(jnp.where(is_smallest, ranks, jnp.inf))

@@ -122,8 +122,9 @@ class DivergedRunsWarning(RuntimeWarning):
 class SettingsWarning(UserWarning):
     """A setting is probably a mistake.
 
-    A learner is made for another loss than that of the game, a tuned parameter is the smallest or the largest of its
-    candidates, or numbers are so small that they, or losses computed from them, are rounded to 0.
+    A learner is made for another loss than that of the game or for another range of losses, a tuned parameter is the
+    smallest or the largest of its candidates, or numbers are so small that they, or losses computed from them, are
+    rounded to 0.
     """
 
 

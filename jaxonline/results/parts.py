@@ -9,8 +9,9 @@ import numpy as np
 
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
+from jaxonline.store.checkpoints import FIRST_ROUND_ARRAYS
 
-RESERVED_NAMES = ("learner", "run", "round", "first_nonfinite", "first_overflow", "comparator_loss")
+RESERVED_NAMES = ("learner", "run", "round", "comparator_loss", *FIRST_ROUND_ARRAYS)
 
 
 def check_shapes(result: Any) -> None:
@@ -31,6 +32,15 @@ def check_shapes(result: Any) -> None:
     if (times > 1).any():
         problem = "must be distinct (a run that counts twice narrows the intervals)"
         raise ArgumentError("runs", f"{problem} (got {runs[times > 1][0]} more than once)")
+
+
+def complete_first_rounds(result: Any) -> None:
+    """Check the arrays of first rounds (learners, runs); if they are None, there are no such rounds."""
+    shape = len(result.learners), len(result.runs)
+    for name in FIRST_ROUND_ARRAYS:
+        if getattr(result, name) is None:
+            object.__setattr__(result, name, np.zeros(shape, np.int32))
+        check_shape(name, check.finite_array(name, getattr(result, name)), shape, "learners, runs")
 
 
 def check_shape(name: str, array: Any, shape: tuple[int, ...], axes: str) -> None:
@@ -57,7 +67,7 @@ def select_runs(result: Any, learners: Sequence[int], runs: Any = slice(None), n
         result, learners=tuple(names or (result.learners[i] for i in learners)), runs=result.runs[runs],
         measures={name: select(array) for name, array in result.measures.items()},
         comparator_loss=None if result.comparator_loss is None else select(result.comparator_loss),
-        first_nonfinite=select(result.first_nonfinite), first_overflow=select(result.first_overflow),
+        **{name: select(getattr(result, name)) for name in FIRST_ROUND_ARRAYS},
     )  # fmt: skip
 
 
@@ -99,8 +109,7 @@ def _merge(result: Any, other: Any, same: Sequence[str], axis: int, meta: dict[s
         result, learners=result.learners + (other.learners if axis == 0 else ()), meta=meta,
         runs=np.concatenate([result.runs, other.runs]) if axis == 1 else result.runs, comparator_loss=comparator_loss,
         measures={name: concatenate(array, other.measures[name]) for name, array in result.measures.items()},
-        first_nonfinite=concatenate(result.first_nonfinite, other.first_nonfinite),
-        first_overflow=concatenate(result.first_overflow, other.first_overflow),
+        **{name: concatenate(getattr(result, name), getattr(other, name)) for name in FIRST_ROUND_ARRAYS},
     )  # fmt: skip
 
 

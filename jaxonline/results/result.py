@@ -45,6 +45,8 @@ class Result:
             without a comparator. The array is a broadcast view if it is equal for all learners or runs.
         first_nonfinite: the first round with a NaN or infinite loss, 0 if there is none [L, R].
         first_overflow: the first round in which the learner ran out of storage, 0 if there is none [L, R].
+        first_out_of_range: the first round with a loss of an arm outside the range that the learner assumes, 0 if there
+            is none [L, R]. Such a run counts in the means.
         meta: metadata of the study: game, comparator and learners with their parameters, versions, key, block size,
             devices, "pseudo" (the flag of the game), and the probability of an overflow by learner
             ("overflow_probability"). The metadata of an unfinished study also contain the number of missing runs by
@@ -74,6 +76,7 @@ class Result:
     comparator_loss: np.ndarray | None = None
     first_nonfinite: np.ndarray = None  # type: ignore[assignment]
     first_overflow: np.ndarray = None  # type: ignore[assignment]
+    first_out_of_range: np.ndarray = None  # type: ignore[assignment]
     meta: dict[str, Any] = field(default_factory=dict)
     interval: ConfidenceInterval = field(default_factory=SkewCorrected)
 
@@ -83,11 +86,7 @@ class Result:
         check.instance("meta", self.meta, Mapping, "a dictionary")
         check_interval(self.interval)
         parts.check_shapes(self)
-        for name in ("first_nonfinite", "first_overflow"):
-            if getattr(self, name) is None:
-                object.__setattr__(self, name, np.zeros((len(self.learners), len(self.runs)), np.int32))
-            array = check.finite_array(name, getattr(self, name))
-            parts.check_shape(name, array, (len(self.learners), len(self.runs)), "learners, runs")
+        parts.complete_first_rounds(self)
 
     @property
     def cumulative_loss(self) -> np.ndarray:

@@ -295,8 +295,8 @@ def _arm_of(move: Any) -> Any:
 
 
 RESERVED_NAMES = (  # other entries of a result
-    "regret", "comparator_loss", "first_nonfinite", "first_overflow", "learner", "run", "round", "blocks",
-    *LOSS_OF_REWARD,
+    "regret", "comparator_loss", "first_nonfinite", "first_overflow", "first_out_of_range", "learner", "run", "round",
+    "blocks", *LOSS_OF_REWARD,
 )  # fmt: skip
 _NUMBERS = int | float | np.ndarray | np.generic | jax.Array
 

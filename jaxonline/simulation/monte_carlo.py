@@ -12,6 +12,7 @@ from jax.sharding import Mesh
 
 from jaxonline._xla.barriers import user_code
 from jaxonline.game import Game
+from jaxonline.game.binding import warn_of_losses_out_of_range
 from jaxonline.game.roles import Comparator, HindsightComparator, Measure
 from jaxonline.parameters.signatures import explain_calls
 from jaxonline.results import Result
@@ -113,7 +114,8 @@ def simulate(
         RuntimeError: this process was forked after its parent had used jaxonline.
 
     Warns:
-        SettingsWarning: a learner is made for a loss that differs from the loss of the game.
+        SettingsWarning: a learner is made for a loss that differs from the loss of the game, or losses of an
+            environment of your own are outside the range that a learner assumes.
         UnfinishedStudyWarning: no worker of the cluster runs a block for a minute.
         PrecisionWarning: the precision was not reached, or some pairs of learners are undecided after `n_runs`.
         DivergedRunsWarning: a learner's losses were NaN or infinite in some runs.
@@ -136,7 +138,9 @@ def simulate(
             measures=measures, record_at=record_at, spacing=spacing, runs=runs, stop=stop,
             block_size=block_size, mesh=mesh, progress=progress, checkpoint=checkpoint,
         )  # fmt: skip
-        return _compute(options) if options.stop is None else _compute_until(options, options.stop)
+        result = _compute(options) if options.stop is None else _compute_until(options, options.stop)
+        warn_of_losses_out_of_range(game, options.members, result.first_out_of_range)
+        return result
 
 
 def _compute(options: SimulationOptions, attributes: Mapping[str, Any] = {}) -> Result:

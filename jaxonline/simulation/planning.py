@@ -13,6 +13,7 @@ import numpy as np
 
 from jaxonline._xla.barriers import user_code
 from jaxonline.game import Game, WithFeedback
+from jaxonline.game.binding import loss_limits
 from jaxonline.game.printing import describe_game
 from jaxonline.game.roles import HindsightComparator
 from jaxonline.losses.arms import ARM_LOSSES
@@ -179,7 +180,8 @@ def _meta_of(options: SimulationOptions) -> dict[str, Any]:
 def _job_of(team: Team, comparator: Any, measures: Mapping[str, Any], plan: Plan, code: str, end: int) -> Job:
     """Return the job of a team with its measures and its own comparator (None if the learners share a comparator)."""
     comparator = cast_leaves(comparator, team.game.dtype)
-    matchup = Matchup(team.game, team.entrant, comparator, dict(measures), len(team.members), code)
+    limits = loss_limits(team.game.environment, team.entrant.learner)
+    matchup = Matchup(team.game, team.entrant, comparator, dict(measures), len(team.members), code, limits)
     start, outputs = end - len(team.members), outputs_of(measures, comparator)
     rows = JobArrays(f"learner {start}", f"learner {team.name}", outputs, (start, end), plan.width)
     return Job(team.name, rows, matchup, plan)
@@ -237,7 +239,7 @@ def collect_result(options: SimulationOptions, study: StudyPlan, computed: Compu
     result = Result(
         learners=tuple(options.members), runs=np.asarray(options.runs), rounds=rounds,
         comparator_loss=numbers.pop(COMPARATOR_LOSS, None),
-        first_nonfinite=numbers.pop("first_nonfinite"), first_overflow=numbers.pop("first_overflow"), meta=study.meta,
+        **{name: numbers.pop(name) for name in FIRST_ROUND_ARRAYS}, meta=study.meta,
         measures={name: numbers[name] for name in sorted(numbers)},
     )  # fmt: skip
     warn_of_overflow(options.members, result.overflowed, len(options.runs))

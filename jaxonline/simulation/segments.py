@@ -17,7 +17,7 @@ from jaxtyping import Array, Int
 
 from jaxonline._xla.compile_options import Program, has_host_callbacks
 from jaxonline.game import Round, States, StreamKeys, WithFeedback, play_round, start, stream_keys
-from jaxonline.game.binding import overflow_flag
+from jaxonline.game.binding import is_outside, overflow_flag
 from jaxonline.game.roles import Specs
 from jaxonline.numerics.elementwise import Compensated
 from jaxonline.parameters.struct import replace, static, struct
@@ -116,6 +116,7 @@ class Matchup:
     members: int = static(default=1)  # number of stacked learners
     # version of the user's functions and classes; workers of a cluster compute in this version too
     code: str = static(default="")
+    loss_limits: tuple[float, float] | None = static(default=None)  # of outcomes that are checked in each round
 
 
 class Totals(NamedTuple):
@@ -125,6 +126,7 @@ class Totals(NamedTuple):
     statistic: PyTree
     first_nonfinite: Array
     first_overflow: Array
+    first_out_of_range: Array
 
 
 class Carry(NamedTuple):
@@ -178,7 +180,7 @@ def begin_run(matchup: Matchup, keys: StreamKeys) -> Carry:
         statistic = Statistic.empty(matchup.comparator, Specs(record.x, record.y_comparator))
     measures = {name: measure.init(record) for name, measure in matchup.measures.items()}
     stopped_at = jnp.int32(0) if can_stop(record) else ()
-    return Carry(states, Totals(measures, statistic, jnp.int32(0), jnp.int32(0)), stopped_at)
+    return Carry(states, Totals(measures, statistic, *[jnp.int32(0)] * 3), stopped_at)
 
 
 def can_stop(record: Round) -> bool:
@@ -201,7 +203,11 @@ def advance_run(matchup: Matchup, keys: StreamKeys, carry: Carry, t: Array) -> C
     first_overflow, overflow = totals.first_overflow, overflow_flag(record.info)
     if overflow is not None:
         first_overflow = _first_round(first_overflow, overflow, t)
-    following = Carry(states, Totals(measures, statistic, nonfinite, first_overflow), carry.stopped_at)
+    out_of_range = totals.first_out_of_range
+    if matchup.loss_limits is not None:
+        out_of_range = _first_round(out_of_range, is_outside(record.y, matchup.loss_limits), t)
+    totals = Totals(measures, statistic, nonfinite, first_overflow, out_of_range)
+    following = Carry(states, totals, carry.stopped_at)
     if not can_stop(record):
         return following
     following = following._replace(stopped_at=jnp.where(record.info.stopped, t, 0))

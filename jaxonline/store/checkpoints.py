@@ -27,7 +27,7 @@ from jaxonline.store.fingerprint import describe_inputs, fingerprint, hash_user_
 
 AXES = ("learner", "run", "round")
 COMPARATOR_LOSS = "comparator_loss"
-FIRST_ROUND_ARRAYS = ("first_nonfinite", "first_overflow")  # [learner, run], 0 if there is no such round
+FIRST_ROUND_ARRAYS = ("first_nonfinite", "first_overflow", "first_out_of_range")  # [learner, run], 0 if there is none
 FORMAT, DOCUMENT = "jaxonline study 2", "study.json"
 BLOCKS, STATES = "blocks", "states"  # folders
 _Size = Annotated[int, Interval(ge=1, le=2**50)]  # in a file

@@ -59,7 +59,7 @@ PLAYED = (  # played in `make test`; each needs one program
 )  # fmt: skip
 
 
-FACTS = ("loss", "loss_range", "capacity_hint")
+FACTS = ("loss", "loss_range", "loss_at_zero_reward", "capacity_hint", "off_policy", "restricts_arms")
 
 
 def dropped(wrapped: Any, learner: Any) -> list[str]:
@@ -85,7 +85,10 @@ class Probe(jo.Learner):
 
     loss = jo.losses.Absolute()
     loss_range = (0.0, 2.0)
+    loss_at_zero_reward = 0.5
     capacity_hint = "ask for less"
+    off_policy = "probability"
+    restricts_arms = True
 
     def init(self, key, specs):
         return jnp.zeros(3)

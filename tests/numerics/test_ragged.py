@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tiers import some
 
-from jaxonline.numerics.elementwise import RunEnds, first_argmin
+from jaxonline.numerics.elementwise import Order, RunEnds, call_with_available, first_argmin
 from jaxonline.numerics.ragged import Increment, batch_max, ragged_add, ragged_map
 
 CAPACITY, RUNS, LEARNERS = 6, 20, 3
@@ -231,6 +231,21 @@ def test_the_place_of_a_number_if_some_are_nan(length):
     for place in {0, length // 2, length - 1}:
         assert 0 <= first_argmin(jnp.ones(length).at[place].set(jnp.nan)).item() < length
     assert first_argmin(jnp.full(length, jnp.nan)).item() == 0
+
+
+@pytest.mark.parametrize("length", [3, 14, 15, 100])
+def test_the_smallest_of_the_available_numbers_in_an_order(length):
+    rng = np.random.default_rng(length)
+    things = rng.permutation(length).astype(np.int32)
+    order = Order(jnp.argsort(things).astype(jnp.float32), jnp.asarray(things))
+    find = jax.jit(lambda available, row: call_with_available(available, first_argmin, row, order))
+    rows = [np.full(length, number) for number in (np.inf, -np.inf, 2**31 - 1)]
+    for row in [*rows, rng.integers(0, 2, length)]:
+        available = rng.random(length) < 0.5
+        available[rng.integers(length)] = True
+        among = [thing for thing in things if available[thing]]
+        row = row.astype(np.int32 if np.isfinite(row).all() else np.float32)
+        assert find(available, row) == min(among, key=row.__getitem__)
 
 
 @pytest.mark.parametrize("size", some([1, 5, 16, 17, 307, 512, 1024, 1025], 1, 17, 307))

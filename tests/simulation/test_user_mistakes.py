@@ -164,3 +164,61 @@ def test_error_shows_what_update_must_return(returns):
     jax.tree_util.register_static(Own)
     with pytest.raises(TypeError, match=r"update: .*got float32"):
         jo.simulate(jo.Game(STREAM, FULL), Own(), **SIZES)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Losses of an own environment outside the range that a learner assumes.
+
+
+@jo.struct
+class OneLargeLoss(jo.Environment):
+    """Losses of two arms, 0.5 except in round 5."""
+
+    large: float
+
+    instance_spec, outcome_spec = jax.ShapeDtypeStruct((0,), np.float32), jax.ShapeDtypeStruct((2,), np.float32)
+    oblivious = True
+
+    def instance(self, key, state, t):
+        return jnp.zeros(0), state
+
+    def outcome(self, key, state, t, x, y_hat):
+        return jnp.where(t == 5, jnp.array([0.5, 1.0]) * self.large, 0.5), state
+
+
+def game_of_losses(large, rewards=False):
+    arms = OneLargeLoss(np.float32(large))
+    return jo.Game(environments.Rewards(arms) if rewards else arms, jo.Bandit(), loss=losses.ArmLoss())
+
+
+ASSUME_A_RANGE = {
+    "UCB1": jo.learners.UCB1(), "KL-UCB": jo.learners.KLUCB(), "Thompson": jo.learners.BernoulliThompson(),
+    "EXP3": jo.learners.EXP3(0.3), "any losses": jo.learners.AsymptoticUCB(),
+}  # fmt: skip
+
+
+def test_losses_outside_the_range_of_a_learner_are_reported_once(tmp_path):
+    """Of learners with and without a range; a loss within rounding errors of the range is inside."""
+    for _ in range(2):  # the second time from the checkpoint
+        with pytest.warns(SettingsWarning) as caught:
+            result = jo.simulate(game_of_losses(-9.0), ASSUME_A_RANGE, checkpoint=tmp_path / "study", **SIZES)
+        wanted = "assumes losses from 0 to 1, but the environment has others in 4 of 4 runs, first in round 5"
+        texts = [str(warning.message) for warning in caught if "assumes" in str(warning.message)]
+        assert [text.partition(";")[0] for text in texts] == [f"{name!r} {wanted}" for name in [*ASSUME_A_RANGE][:4]]
+        assert result.first_out_of_range.tolist() == [[5] * 4] * 4 + [[0] * 4]
+        assert result.failed.tolist() == [0] * 5, "the runs count"
+    result.save(path := tmp_path / "result.npz")
+    assert jo.load_result(path).first_out_of_range.tolist() == result.first_out_of_range.tolist()
+    inside = jo.simulate(game_of_losses(1.0 + 5e-7), ASSUME_A_RANGE, **SIZES)
+    assert not inside.first_out_of_range.any()
+
+
+def test_play_reports_them_and_rewards_are_called_rewards():
+    ucb = ASSUME_A_RANGE["UCB1"]
+    with pytest.warns(SettingsWarning, match="assumes losses from 0 to 1.* in 1 of 1 runs, first in round 5;"):
+        jo.play(game_of_losses(1.5), ucb, 0, 12)
+    with pytest.warns(SettingsWarning, match="'learner' assumes rewards from 0 to 1, .*convert the rewards"):
+        jo.play(game_of_losses(7.0, rewards=True), ucb, 0, 12)
+    jo.play(game_of_losses(1.5), ucb, 0, 4)
+    gaussian = jo.Game(environments.GaussianArms([0.0, 3.0]), jo.Bandit(), loss=losses.ArmLoss())
+    jo.play(gaussian, jo.learners.UCB1(8.0), 0, 12)

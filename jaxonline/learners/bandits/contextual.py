@@ -40,9 +40,11 @@ class RidgeBandit(ArmLearner):
     In a game of rewards the learner observes minus the rewards, which are linear in the features without a constant.
     """
 
-    loss_at_zero_reward = 0.0
     width: NonNegative
     regularizer: Positive
+
+    loss_at_zero_reward = 0.0
+    off_policy, restricts_arms = "loss", True
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> RidgeState:
         """Return P = I / lambda and w = 0; raise a ValueError if instances are not matrices with a row for each arm."""

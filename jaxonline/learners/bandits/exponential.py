@@ -60,6 +60,7 @@ class _EstimatedLosses(CombinerLearner):
     """
 
     exploration: Any = 0.0
+    off_policy = "probability"
 
     def predict(self, key: Key[Array, ""], state: PyTree, x: Any) -> Draw:
         """Draw an arm from (1 - gamma) weights + gamma / K."""
@@ -193,6 +194,8 @@ class EXP3P(_EstimatedLosses):
     exploration: Probability
     n_arms: Count | None = static(default=None)
 
+    off_policy = "probabilities"
+
     @classmethod
     @validate_arguments
     def over_horizon(cls, n_arms: CountFrom2, n_rounds: Rounds, delta: PositiveProbability = 1.0) -> "EXP3P":
@@ -256,6 +259,7 @@ class EXP4(CombinerLearner):
     n_arms: Count | None = static(default=None)
 
     loss_range = (0.0, 1.0)  # type: ignore[assignment]
+    off_policy = "probability"
 
     @classmethod
     @validate_arguments
@@ -326,6 +330,7 @@ class TsallisINF(Learner):
     estimator: Literal["reduced_variance", "importance_weighted"] = static(default="reduced_variance")
 
     loss_range = (0.0, 1.0)
+    off_policy = "probabilities"
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> TsallisState:
         """Return the state before the first draw; raise a ValueError if outcomes are not vectors."""

@@ -129,6 +129,8 @@ class Tally(NamedTuple):
 class TallyPolicy(ArmLearner):
     """Base class of policies with a `Tally` as state; a subclass implements `predict`."""
 
+    off_policy = "loss"
+
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Tally:
         """Return the state before the first pull; raise a ValueError if outcomes are not vectors."""
         return Tally.empty(specs, self.ties, key)
@@ -152,6 +154,8 @@ class IndexPolicy(TallyPolicy):
         >>> jo.play(game, jo.struct(Greedy)(), jax.random.key(0), n_rounds=4)[1].y_hat.tolist()
         [1, 0, 1, 1]
     """
+
+    restricts_arms = True
 
     @abc.abstractmethod
     def growth(self, state: Tally) -> Float[Array, "..."]:
@@ -228,6 +232,7 @@ class UCB1Tuned(ArmLearner):
     """
 
     loss_range = (0.0, 1.0)
+    off_policy, restricts_arms = "loss", True
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> TunedState:
         """Return the state before the first pull; raise a ValueError if outcomes are not vectors."""
@@ -451,6 +456,7 @@ class KLUCB(TallyPolicy):
     c: NonNegative = 0.0
 
     loss_range = (0.0, 1.0)
+    restricts_arms = True
 
     def predict(self, key: Key[Array, ""] | None, state: Tally, x: Any) -> Int[Array, ""]:
         """Return the arm with the smallest lower confidence bound q."""

@@ -58,6 +58,7 @@ class DiscountedUCB(ArmLearner):
     exploration: NonNegative = 0.5
 
     loss_range = (0.0, 1.0)
+    off_policy, restricts_arms = "loss", True
 
     @classmethod
     @validate_arguments
@@ -136,6 +137,7 @@ class SlidingWindowUCB(ArmLearner):
     exploration: NonNegative = 0.5
 
     loss_range = (0.0, 1.0)
+    off_policy, restricts_arms = "loss", True
 
     @classmethod
     @validate_arguments

@@ -12,6 +12,7 @@ from jaxonline import random
 from jaxonline.game.roles import Draw, Environment, Specs
 from jaxonline.learners.bandits.exponential import draw_arm
 from jaxonline.learners.bandits.index_policies import Tally, TallyPolicy, arm_indicator
+from jaxonline.numerics.elementwise import among_available
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError, SettingsWarning
@@ -67,6 +68,7 @@ class BernoulliThompson(ThompsonPolicy):
     prior_zeros: Annotated[OfArms, Ge(1)] = 1.0
 
     loss_range = (0.0, 1.0)
+    restricts_arms = True
     prior = ("prior_ones", "prior_zeros")
 
     def for_rewards(self) -> "BernoulliThompson":
@@ -121,6 +123,7 @@ class GaussianThompson(ThompsonPolicy):
     prior_std: Annotated[OfArms, Interval(ge=1e-12, le=1e12)] | None = 1.0
 
     loss_at_zero_reward = 0.0
+    restricts_arms = True
     prior = ("prior_mean", "prior_std")
 
     def check_environment(self, environment: Environment) -> None:
@@ -186,6 +189,7 @@ class EpsilonGreedy(TallyPolicy):
     power: NonNegative = 0.0
 
     loss_at_zero_reward = 0.0
+    restricts_arms = True
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -214,7 +218,7 @@ class EpsilonGreedy(TallyPolicy):
         n_arms, dtype = len(state.pulls), state.totals.dtype
         t = state.rounds + 1
         epsilon = jnp.minimum(1.0, jnp.asarray(self.epsilon, dtype) * t ** -jnp.asarray(self.power, dtype))
-        means = state.means
+        means = among_available(state.means)
         greedy = arm_indicator(state.argmin(means), n_arms) if self.ties == "first" else means == jnp.min(means)
         share = (1.0 - epsilon) / jnp.sum(greedy, dtype=dtype)
         return draw_arm(key, jnp.where(greedy, share, 0.0) + epsilon / n_arms)
@@ -247,6 +251,8 @@ class ExploreThenCommit(TallyPolicy):
     """
 
     pulls_each: Annotated[Number, Ge(1)]
+
+    off_policy = None  # each arm is explored m times in turn
 
     def predict(self, key: Key[Array, ""] | None, state: Tally, x: Any) -> Int[Array, ""]:
         """Return the next arm in turn; after the exploration, return the arm with the smallest mean."""
