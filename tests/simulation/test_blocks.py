@@ -104,9 +104,9 @@ def test_a_finished_block_keeps_only_its_numbers_in_memory(monkeypatch, one_core
 
 
 def test_large_totals_are_recorded_one_at_a_time():
-    carry = segments.Carry(None, segments.Totals({}, spec(2, 128, 1000, 1000), spec(2, 128), spec(2, 128)))
+    carry = segments.Carry(None, segments.Totals({}, spec(2, 128, 1000, 1000), *[spec(2, 128)] * 3))
     assert records_per_call(carry) == 1
-    small = segments.Totals({"loss": spec(2, 128)}, (), spec(2, 128), spec(2, 128))
+    small = segments.Totals({"loss": spec(2, 128)}, (), *[spec(2, 128)] * 3)
     assert records_per_call(carry._replace(totals=small)) == segments.MAX_RECORDS
 
 
