@@ -12,7 +12,7 @@ import argparse
 import resource
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
@@ -57,13 +57,16 @@ def quiet(estimate: Callable[..., PolicyValue], *args: object, **options: object
 # Coverage.
 
 
-def coverage(quick: bool) -> Iterator[str]:
+SPREADS = {"light": 0.0, "heavy": 6.0}
+
+
+def coverage(quick: bool, weights: Iterable[str] = tuple(SPREADS)) -> Iterator[str]:
     """Yield the lines of the coverage table: IPS, 95 % intervals, 1,000 logs for each line."""
     yield "| weights | largest | rows | logs | betting | bernstein | bootstrap | student |"
     yield "| --- | ---: | ---: | ---: | --- | --- | --- | --- |"
     n_logs = 10 if quick else 1000
-    for name, spread in (("light", 0.0), ("heavy", 6.0)):
-        arms, policy = world(spread)
+    for name in weights:
+        arms, policy = world(SPREADS[name])
         limit, target = float((policy / arms.behavior).max()), arms.value(policy)
         for n_rows in (200, 2000) if quick else (200, 2000, 20_000):
             kinds = ["betting", "bernstein", "bootstrap", "student"]

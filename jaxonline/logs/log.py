@@ -15,6 +15,7 @@ from jaxonline.game import Draw
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError, did_you_mean
 from jaxonline.parameters.optional_packages import import_package
+from jaxonline.parameters.types import Count
 
 CHUNK_ROWS = 2**14  # of the policy's probabilities [n, K], which are converted to float64 in chunks
 MAX_CATEGORIES = 1000  # different texts in a column of contexts
@@ -54,7 +55,7 @@ class Log:
     arms: Any
     rewards: Any
     propensities: Any
-    n_arms: int | None = None
+    n_arms: Count | None = None
     positions: Any = None
     reward_range: tuple[float, float] = (0.0, 1.0)
 
@@ -88,7 +89,7 @@ class Log:
     @classmethod
     def from_table(
         cls, table: Any, *, arm: str, reward: str, propensity: str, context: Sequence[str] = (),
-        position: str | None = None, n_arms: int | None = None, reward_range: tuple[float, float] = (0.0, 1.0),
+        position: str | None = None, n_arms: Count | None = None, reward_range: tuple[float, float] = (0.0, 1.0),
     ) -> "Log":  # fmt: skip
         """Read a log from a CSV file, a Parquet file, or a pandas DataFrame.
 
@@ -117,13 +118,18 @@ class Log:
             >>> log.contexts.tolist()
             [[0.0, 1.0], [1.0, 0.0]]
         """
+        columns = {"arms": arm, "rewards": reward, "propensities": propensity, "positions": position}
+        for name, own in zip(("arm", "reward", "propensity", "position"), columns.values(), strict=True):
+            if own is not None or name != "position":
+                check.text(name, own)
+        if context != ():
+            check.texts("context", context)
         frame = table if hasattr(table, "columns") else _read_frame(Path(check.path("table", table)))
         source = "table" if hasattr(table, "columns") else str(table)
         if len(frame) == 0:
             raise ArgumentError("table", f"must have at least one row (got none in {source})")
-        columns = {"arms": arm, "rewards": reward, "propensities": propensity, "positions": position}
         numbers = {name: _column(source, frame, own) for name, own in columns.items() if own is not None}
-        features = [] if len(context) == 0 else [_features(source, frame, name) for name in context]
+        features = [_features(source, frame, name) for name in context]
         contexts = np.concatenate(features, axis=1) if features else None
         try:
             return cls(contexts, **numbers, n_arms=n_arms, reward_range=reward_range)

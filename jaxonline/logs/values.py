@@ -255,7 +255,7 @@ def _describe(
     )  # fmt: skip
 
 
-def slope(candidates: Iterable[tuple[float, Float[np.ndarray, "n"]]]) -> tuple[float, np.ndarray]:
+def slope(candidates: Any) -> tuple[float, np.ndarray]:
     """Choose the candidate with the smallest variance whose bias is not visible, by the rule SLOPE.
 
     The estimates are sorted by the half-widths h of their 95 % intervals, the widest first. The rule takes the last one

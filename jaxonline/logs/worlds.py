@@ -26,8 +26,18 @@ from jaxonline.parameters.types import Component, Count, Positive, Probability, 
 # Probabilities of arms from scores: policies, also for logging.
 
 
+def _scores(value: Any) -> tuple[Any, Any]:
+    """Return the module that computes with the scores, of JAX or of NumPy, and their array."""
+    if isinstance(value, jax.Array) and check.is_abstract(value):  # inside jit
+        return jnp, value
+    scores = check.array("scores", value)
+    if np.ndim(scores) == 0:
+        raise ArgumentError("scores", f"must be an array [..., K] (got {check.quote(value)})")
+    return (jnp, scores) if isinstance(scores, jax.Array) else (np, np.asarray(scores))
+
+
 @validate_arguments
-def epsilon_greedy(scores: ArrayLike, epsilon: Probability = 0.1) -> Any:
+def epsilon_greedy(scores: Any, epsilon: Probability = 0.1) -> Any:
     """Return the probabilities of the policy that takes the best arm, but any arm with probability epsilon.
 
     Args:
@@ -42,8 +52,7 @@ def epsilon_greedy(scores: ArrayLike, epsilon: Probability = 0.1) -> Any:
         >>> jo.logs.epsilon_greedy([0.2, 0.9], epsilon=0.1).round(3).tolist()
         [0.05, 0.95]
     """
-    xp: Any = jnp if isinstance(scores, jax.Array) else np
-    scores = check.list_to_array("scores", scores)
+    xp, scores = _scores(scores)
     n_arms = scores.shape[-1]
     arms = xp.arange(n_arms).reshape((1,) * (scores.ndim - 1) + (n_arms,))
     best = xp.expand_dims(scores.argmax(axis=-1), -1) == arms
@@ -51,7 +60,7 @@ def epsilon_greedy(scores: ArrayLike, epsilon: Probability = 0.1) -> Any:
 
 
 @validate_arguments
-def softmax(scores: ArrayLike, temperature: Positive = 1.0) -> Any:
+def softmax(scores: Any, temperature: Positive = 1.0) -> Any:
     """Return the probabilities of the softmax policy (Boltzmann exploration), proportional to e^(score / temperature).
 
     Args:
@@ -66,8 +75,7 @@ def softmax(scores: ArrayLike, temperature: Positive = 1.0) -> Any:
         >>> jo.logs.softmax([0.0, 1.0], temperature=0.5).round(3).tolist()
         [0.119, 0.881]
     """
-    xp: Any = jnp if isinstance(scores, jax.Array) else np
-    scores = check.list_to_array("scores", scores)
+    xp, scores = _scores(scores)
     powers = xp.exp((scores - scores.max(axis=-1, keepdims=True)) / temperature)
     return powers / powers.sum(axis=-1, keepdims=True)
 

@@ -12,8 +12,8 @@ CALLABLES = public_callables()
 USUAL = {  # ranges of the parameters with these names
     "at least 1": """
         budget deepest degree dimension draws m most_fresh n_arms n_attributes n_chunks n_copies n_examples n_features
-        n_for_prediction n_frequencies n_kernels n_nodes n_questions n_relevant n_required n_rounds n_segments n_steps
-        n_terms repetitions window""",
+        n_blocks n_for_prediction n_frequencies n_kernels n_nodes n_questions n_relevant n_required n_rounds n_rows
+        n_segments n_steps n_terms repetitions window""",
     "at least 0": """
         at_zero best_mistakes copy_moment covariance_norm delay epsilon every exploration f_norm factor gamma gaps
         max_copies max_delay maximum mean most_pairs n_switches noise_std order pair_moment penalty power reach
@@ -21,8 +21,8 @@ USUAL = {  # ranges of the parameters with these names
     "above 0": """
         C G c combiner_regularizer constant convexity cut delta diameter divergence estimate_bound eta exp_concavity
         exponent feature_moment gradient_bound half_width initial lipschitz loss_bound margin norm prior_std radius
-        ratio regularizer scale score_bound second_moment sigma size skew std step_size threshold tolerance value
-        variance x_bound x_norm y_bound""",
+        ratio regularizer scale score_bound second_moment sigma size skew std step_size temperature threshold tolerance
+        value variance x_bound x_norm y_bound""",
     "at least 2": "n_experts n_weights",
 }
 OTHERS = {  # other ranges, and ranges that a declaration gives as numbers
@@ -37,6 +37,10 @@ OTHERS = {  # other ranges, and ranges that a declaration gives as numbers
         estimators.best_feature_map.pair_moment learners.EXP3.combiner learners.EXP4.combiner
         learners.GaussianThompson.noise_std learners.OnlineNewtonStep.epsilon learners.OnlineNewtonStep.gamma""",
     "above 0 or infinite": """
+        logs.direct_method.max_weight logs.doubly_robust.max_weight logs.dr_shrinkage.max_weight
+        logs.mrdr.max_weight logs.switch_dr.max_weight logs.clipped_ips.max_weight
+        logs.independent_ips.max_weight logs.ips.max_weight logs.snips.max_weight logs.dr_shrinkage.strength
+        logs.switch_dr.threshold logs.clipped_ips.clip
         L2Ball.radius bounds.gradient_descent.G bounds.gradient_descent.diameter bounds.unbiased_steps.feature_moment
         bounds.unbiased_steps.length_moment comparators.best_in_l2_ball.radius estimators.SeriesEstimator.radius
         estimators.best_feature_map.overhead estimators.cost_aware.overhead estimators.cost_aware.radius
@@ -70,14 +74,16 @@ OTHERS = {  # other ranges, and ranges that a declaration gives as numbers
         environments.DriftingArms.means environments.FiniteClass.errors environments.PreferenceArms.preferences
         environments.RandomWalkExperts.start environments.SparseBooleans.presence environments.SwitchingArms.means
         learners.EXP3.exploration learners.EXP3P.beta learners.EXP3P.exploration learners.EXP4.exploration
-        learners.FixedShare.share noise.RareErrors.rate""",
+        learners.FixedShare.share logs.epsilon_greedy.epsilon noise.RareErrors.rate""",
     "above 0 and below 1": """
         CoverageError.alpha Precision.level Precision.rarest_event UntilDecided.level
         UntilDecided.rarest_event bounds.baseline_risk.delta bounds.exp3_ix.delta
         bounds.exp3_p.delta bounds.lai_robbins.means bounds.rucb.delta bounds.successive_elimination.delta
         bounds.weighted_majority.beta bounds.with_high_probability.delta learners.DiscountedUCB.discount
         learners.FixedConfidenceUCB.delta learners.SuccessiveElimination.delta learners.WeightedMajority.beta
-        losses.Pinball.tau""",
+        losses.Pinball.tau
+        logs.direct_method.level logs.doubly_robust.level logs.dr_shrinkage.level logs.mrdr.level
+        logs.switch_dr.level logs.clipped_ips.level logs.independent_ips.level logs.ips.level logs.snips.level""",
     "above 0 and at most 1": """
         environments.SwitchingExperts.gap learners.EXP3P.over_horizon.delta learners.EpsilonGreedy.decreasing.gap
         learners.LabelEfficientHedge.epsilon learners.UCB2.alpha""",
@@ -93,7 +99,7 @@ OTHERS = {  # other ranges, and ranges that a declaration gives as numbers
     "above 0 and at most 0.5": "environments.HiddenBestArm.gap",
     "above 0 and at most 1.5708": "bounds.surrogate_radius.angle",  # pi / 2
     "at least 1e-12 and below 1": "learners.Storage.for_horizon.risk",
-    "at least 0 and below 4,294,967,296": "estimators.Dictionary.published.seed",
+    "at least 0 and below 4,294,967,296": "estimators.Dictionary.published.seed logs.replay.seed",
     " or infinite": "verify.bound.limit verify.bound.value",
 }
 

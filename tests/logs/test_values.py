@@ -1,7 +1,6 @@
 """Estimators of a policy's value: an independent program, exact enumeration with planted errors, intervals."""
 
 import math
-import warnings
 
 import numpy as np
 import pytest
@@ -10,18 +9,11 @@ import jaxonline as jo
 from jaxonline import logs, verify
 from jaxonline.parameters.errors import HeavyWeightsWarning
 
-PLAIN = (logs.ips, logs.clipped_ips, logs.snips)
-MODELLED = (logs.direct_method, logs.doubly_robust, logs.switch_dr, logs.dr_shrinkage)
+pytestmark = pytest.mark.filterwarnings("ignore::jaxonline.parameters.errors.HeavyWeightsWarning")
 WORLD = logs.FiniteWorld([0.75, 0.25], [[0.25, 0.75], [0.5, 0.125]], [[0.8, 0.2], [0.5, 0.5]])
 POLICY = np.array([[0.1, 0.9], [0.75, 0.25]])  # the weights are 1/8, 4.5, 1.5, 0.5
 MODEL = np.array([[0.5, 0.25], [0.125, 1.0]])  # wrong
 VALUE = 0.75 * (0.1 * 0.25 + 0.9 * 0.75) + 0.25 * (0.75 * 0.5 + 0.25 * 0.125)
-
-
-@pytest.fixture(autouse=True)
-def _without_warnings_of_heavy_weights():
-    with warnings.catch_warnings(action="ignore", category=HeavyWeightsWarning):
-        yield
 
 
 def random_log(n=120, n_arms=4, seed=0, reward_range=(0.0, 1.0)):
@@ -249,7 +241,7 @@ def test_mrdr_minimises_the_variance_of_a_fixed_arm():
     mean = logs.fit_rewards(log, n_blocks=1).predict(slice(0, 1))[0, 0]
     assert abs(mean - grid[np.argmin([z.var() for z in terms])]) > 0.2
     value = logs.mrdr(log, [1.0, 0.0], n_blocks=1).value
-    assert value == logs.doubly_robust(log, [1.0, 0.0], model).value
+    assert value == pytest.approx(logs.doubly_robust(log, [1.0, 0.0], model).value, rel=1e-9)
 
 
 def test_wrong_fits_raise_errors():
@@ -297,10 +289,10 @@ def test_tuned_parameters_reduce_the_error_of_heavy_weights():
 
 
 def test_the_betting_interval_covers_in_all_logs_of_a_finite_world():
-    """Exact coverage over all logs of three rows, also of single ends, for a policy of heavy weights."""
+    """Exact coverage over all logs of two rows, also of single ends, for a policy of heavy weights."""
     for level in (0.3, 0.5, 0.9):
         above = below = 0.0
-        for p, log in WORLD.logs(3):
+        for p, log in WORLD.logs(2):
             value = logs.ips(log, WORLD.rows(POLICY, log), level=level)
             above, below = above + p * (value.low > VALUE), below + p * (value.high < VALUE)
         assert above <= (1 - level) / 2
@@ -308,8 +300,8 @@ def test_the_betting_interval_covers_in_all_logs_of_a_finite_world():
 
 
 def test_intervals_cover_light_weights_and_find_planted_errors():
-    """400 logs of 300 rows. The chance that an interval of exact level 90 % covers fewer than 342 is below 1e-3; a
-    policy with swapped contexts is 0.1 away, and a true interval misses it."""
+    """100 logs of 300 rows: an interval that covers 90 % of all logs covers fewer than 80 of 100 with probability 8e-4.
+    For 20,000 rows, the intervals of a policy with swapped contexts miss the value."""
     kinds = ("betting", "bernstein", "bootstrap", "student")
     behavior = np.full((2, 2), 0.5)
     world = logs.FiniteWorld([0.75, 0.25], WORLD.means, behavior)
@@ -335,7 +327,7 @@ def test_intervals_equal_independent_formulas():
     value = logs.ips(log, p, level=0.9, interval="bernstein", max_weight=20.0)
     z = w * log.rewards
     half = np.sqrt(2 * z.var(ddof=1) * np.log(40) / 200) + 7 * 20 * np.log(40) / (3 * 199)
-    assert (value.low, value.high) == (max(z.mean() - half, 0), min(z.mean() + half, 1))
+    assert (value.low, value.high) == pytest.approx((max(z.mean() - half, 0), min(z.mean() + half, 1)))
     dr = w * log.rewards + (p * q).sum(axis=1) - w * q[np.arange(200), log.arms]
     half = np.sqrt(2 * dr.var(ddof=1) * np.log(40) / 200) + 7 * 41 * np.log(40) / (3 * 199)
     value = logs.doubly_robust(log, p, q, level=0.9, interval="bernstein", max_weight=20.0)
