@@ -122,7 +122,7 @@ class Log:
         for name, own in zip(("arm", "reward", "propensity", "position"), columns.values(), strict=True):
             if own is not None or name != "position":
                 check.text(name, own)
-        if context != ():
+        if not isinstance(context, tuple) or context:
             check.texts("context", context)
         frame = table if hasattr(table, "columns") else _read_frame(Path(check.path("table", table)))
         source = "table" if hasattr(table, "columns") else str(table)
