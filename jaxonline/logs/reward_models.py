@@ -24,7 +24,7 @@ from jaxonline.logs.values import (
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.signatures import validate_arguments
-from jaxonline.parameters.types import Count, OpenUnitFloat, PositiveOrInfinity
+from jaxonline.parameters.types import Count, OpenUnitFloat, PositiveFloat, PositiveOrInfinity
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Models of the rewards.
@@ -55,7 +55,7 @@ class RewardModel:
             first, last = max(start, rows.start), min(end, rows.stop)
             if first < last and predictor is not None:
                 part = predictor.predict(_features(self.log, slice(first, last)))
-                predictions[first - rows.start : last - rows.start] = np.clip(part, low, high)
+                np.clip(part, low, high, out=predictions[first - rows.start : last - rows.start])
         return predictions
 
 
@@ -90,7 +90,6 @@ def fit_rewards(log: Log, regressor: Any = None, *, n_blocks: Count = 5, sample_
         >>> model.predict(slice(7, 9)).tolist()
         [[0.0, 0.0], [1.0, 0.0]]
     """
-    check.instance("log", log, Log, "a jo.Log")
     if regressor is not None:
         good = callable(getattr(regressor, "fit", None)) and callable(getattr(regressor, "predict", None))
         check.instance("regressor", regressor, good, "a regressor of scikit-learn, with fit and predict")
@@ -150,7 +149,9 @@ class _Linear(NamedTuple):
     intercepts: Float[np.ndarray, "*K"]
 
     def predict(self, features: Float[np.ndarray, "m *K d"]) -> Float[np.ndarray, "m K"]:
-        return features @ self.weights + self.intercepts
+        predictions = features @ self.weights
+        predictions += self.intercepts
+        return predictions
 
 
 PENALTY = 1.0
@@ -227,7 +228,7 @@ def _predict(log: Log, probabilities: ArrayLike, model: Any) -> tuple[np.ndarray
 @validate_arguments
 def direct_method(
     log: Log, probabilities: ArrayLike, model: Any = None, *, level: OpenUnitFloat = 0.95,
-    interval: Interval = "betting", max_weight: PositiveOrInfinity | None = None,
+    interval: Interval = "betting", max_weight: PositiveFloat | None = None,
 ) -> PolicyValue:  # fmt: skip
     """Direct method (DM, regression): the mean of sum over arms of probability q(arm).
 
@@ -261,7 +262,7 @@ def direct_method(
 @validate_arguments
 def doubly_robust(
     log: Log, probabilities: ArrayLike, model: Any = None, *, level: OpenUnitFloat = 0.95,
-    interval: Interval = "betting", max_weight: PositiveOrInfinity | None = None,
+    interval: Interval = "betting", max_weight: PositiveFloat | None = None,
 ) -> PolicyValue:  # fmt: skip
     """Doubly robust estimator (DR): the mean of sum over arms of probability q(arm) + w (r - q(logged arm)).
 
@@ -300,7 +301,7 @@ def doubly_robust(
 @validate_arguments
 def switch_dr(
     log: Log, probabilities: ArrayLike, model: Any = None, threshold: PositiveOrInfinity | None = None, *,
-    level: OpenUnitFloat = 0.95, interval: Interval = "betting", max_weight: PositiveOrInfinity | None = None,
+    level: OpenUnitFloat = 0.95, interval: Interval = "betting", max_weight: PositiveFloat | None = None,
 ) -> PolicyValue:  # fmt: skip
     """SWITCH-DR: the doubly robust estimator, with the weight 0 where w is above a threshold.
 
@@ -340,7 +341,7 @@ def switch_dr(
 @validate_arguments
 def dr_shrinkage(
     log: Log, probabilities: ArrayLike, model: Any = None, strength: PositiveOrInfinity | None = None, *,
-    level: OpenUnitFloat = 0.95, interval: Interval = "betting", max_weight: PositiveOrInfinity | None = None,
+    level: OpenUnitFloat = 0.95, interval: Interval = "betting", max_weight: PositiveFloat | None = None,
 ) -> PolicyValue:  # fmt: skip
     """Doubly robust estimator with shrunk weights (DRos): w strength / (w^2 + strength) in place of w.
 
@@ -384,7 +385,7 @@ def dr_shrinkage(
 @validate_arguments
 def mrdr(
     log: Log, probabilities: ArrayLike, regressor: Any = None, *, n_blocks: Count = 5, level: OpenUnitFloat = 0.95,
-    interval: Interval = "betting", max_weight: PositiveOrInfinity | None = None,
+    interval: Interval = "betting", max_weight: PositiveFloat | None = None,
 ) -> PolicyValue:  # fmt: skip
     """More robust doubly robust estimator (MRDR): DR whose model is fitted to make the variance of DR small.
 

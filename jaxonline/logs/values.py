@@ -18,10 +18,9 @@ import numpy as np
 from jaxtyping import ArrayLike, Float
 
 from jaxonline.logs.log import Log
-from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, HeavyWeightsWarning
 from jaxonline.parameters.signatures import validate_arguments
-from jaxonline.parameters.types import OpenUnitFloat, PositiveOrInfinity
+from jaxonline.parameters.types import OpenUnitFloat, PositiveFloat, PositiveOrInfinity
 from jaxonline.results.statistics.across_games import percentile_estimate, resample_runs
 from jaxonline.results.statistics.intervals import Betting, Estimate, Student
 from jaxonline.results.statistics.means import mean_over_runs
@@ -110,7 +109,7 @@ class RowWeights(NamedTuple):
 
 def weigh_rows(log: Log, probabilities: ArrayLike) -> RowWeights:
     """Check a policy's probabilities [n, K] or [K], and return its weights in the rows of a log."""
-    table = check.instance("log", log, Log, "a jo.Log").table("probabilities", probabilities)
+    table = log.table("probabilities", probabilities)
     labels, places = np.unique(np.zeros(len(log)) if log.positions is None else log.positions, return_inverse=True)
     untried = np.ones((len(labels), log.n_arms), bool)
     untried[places, log.arms] = False
@@ -140,7 +139,9 @@ def _check_probabilities(p: Float[np.ndarray, "m K"], first: int) -> Float[np.nd
 # Rewards are scaled to [0, 1]. The betting interval needs no limit of the weights: w r >= 0 has the mean v, and its
 # lower betting bound is valid for any non-negative numbers, since the stakes lose at most the capital. w (1 - r) >= 0
 # has the mean 1 - v, and its lower bound gives the upper bound of v. If an arm is not supported, both means are
-# smaller, and the interval is still valid.
+# smaller, and the interval is still valid. With a limit of the weights, both ends come from w r (or from the terms of
+# an unbiased estimator), whose limits are then known. Then the upper end is much lower if rewards are rare, but it
+# counts arms without support as arms without rewards.
 
 
 def _block_means(terms: np.ndarray) -> np.ndarray:
@@ -181,12 +182,12 @@ class IntervalOptions(NamedTuple):
         """
         level, limit = 1.0 - (1.0 - self.level) / together, self.max_weight
         low, high = log.reward_range
-        r, terms = (log.rewards - low) / (high - low), None
+        r, terms, least, largest = (log.rewards - low) / (high - low), np.zeros(0), 0.0, limit
         if limit is not None and unbiased is not None:
             terms, least, largest = (unbiased - low) / (high - low), -limit, 1.0 + limit
-        elif self.interval == "bernstein":
-            terms, least, largest = weights * r, 0.0, limit
-        if terms is None:
+        elif limit is not None:
+            terms = weights * r
+        if limit is None:
             ends = _lower_bound(weights * r, level), 1.0 - _lower_bound(weights * (1.0 - r), level)
         elif self.interval == "bernstein":
             bernstein = Bernstein(np.array(least), np.array(largest))
@@ -311,7 +312,7 @@ def choose_parameter(
 @validate_arguments
 def ips(
     log: Log, probabilities: ArrayLike, *, level: OpenUnitFloat = 0.95, interval: Interval = "betting",
-    max_weight: PositiveOrInfinity | None = None,
+    max_weight: PositiveFloat | None = None,
 ) -> PolicyValue:  # fmt: skip
     """Inverse propensity scoring (IPS, IPW, importance sampling): the mean of w r.
 
@@ -328,7 +329,8 @@ def ips(
         level: the confidence level.
         interval: "betting", "bernstein" (which needs `max_weight`), "bootstrap" (percentiles) or "student".
         max_weight: a limit that no weight can exceed, such as the number of arms if the log is uniform; None if it is
-            unknown.
+            unknown. It makes "betting" much narrower if rewards are rare, but then the upper end assumes that arms
+            that the log never tries have the smallest reward.
 
     Raises:
         ValueError: the probabilities have a wrong shape, a negative entry, or a row whose sum is not 1; `max_weight` is
@@ -359,7 +361,7 @@ def ips(
 @validate_arguments
 def clipped_ips(
     log: Log, probabilities: ArrayLike, clip: PositiveOrInfinity | None = None, *, level: OpenUnitFloat = 0.95,
-    interval: Interval = "betting", max_weight: PositiveOrInfinity | None = None,
+    interval: Interval = "betting", max_weight: PositiveFloat | None = None,
 ) -> PolicyValue:  # fmt: skip
     """Clipped IPS: the mean of min(w, clip) r.
 
@@ -368,7 +370,8 @@ def clipped_ips(
     Args:
         log: the log.
         probabilities: see `ips`.
-        clip: the largest weight; None for the choice of SLOPE (`slope`) among powers of 2.
+        clip: the largest weight; None for the choice of SLOPE (`slope`) among powers of 2, which is often too small for
+            logs of few rows (benchmarks/logs.md).
         level: see `ips`.
         interval: see `ips`. The intervals "betting" and "bernstein" are those of `ips`, so that they contain v despite
             the bias. "student" and "bootstrap" ignore the bias.
@@ -397,7 +400,7 @@ def clipped_ips(
 @validate_arguments
 def snips(
     log: Log, probabilities: ArrayLike, *, level: OpenUnitFloat = 0.95, interval: Interval = "betting",
-    max_weight: PositiveOrInfinity | None = None,
+    max_weight: PositiveFloat | None = None,
 ) -> PolicyValue:  # fmt: skip
     """Self-normalised IPS (SNIPS, SNIPW): the sum of w r divided by the sum of w; NaN if all weights are 0.
 
@@ -431,7 +434,7 @@ def snips(
 @validate_arguments
 def independent_ips(
     log: Log, probabilities: ArrayLike, *, level: OpenUnitFloat = 0.95, interval: Interval = "betting",
-    max_weight: PositiveOrInfinity | None = None,
+    max_weight: PositiveFloat | None = None,
 ) -> PolicyValue:  # fmt: skip
     """Independent IPS for lists (slates): the sum over positions of the mean of w r in the rows of the position.
 

@@ -297,8 +297,6 @@ def replay(log: Log, live: Live, *, seed: Seed = 0) -> Replay:
         >>> result.n_rounds + result.n_discarded, result.n_rounds == live.round
         (100, True)
     """
-    check.instance("log", log, Log, "a jo.Log")
-    check.instance("live", live, Live, "a jo.Live")
     keep = np.random.default_rng(seed).random(len(log)) * log.propensities < log.propensities.min()
     rewards = []
     for row in np.flatnonzero(keep):

@@ -20,9 +20,9 @@ USUAL = {  # ranges of the parameters with these names
         squared_norm step strength tensor_levels w_norm width winner""",
     "above 0": """
         C G c combiner_regularizer constant convexity cut delta diameter divergence estimate_bound eta exp_concavity
-        exponent feature_moment gradient_bound half_width initial lipschitz loss_bound margin norm prior_std radius
-        ratio regularizer scale score_bound second_moment sigma size skew std step_size temperature threshold tolerance
-        value variance x_bound x_norm y_bound""",
+        exponent feature_moment gradient_bound half_width initial lipschitz loss_bound margin max_weight norm prior_std
+        radius ratio regularizer scale score_bound second_moment sigma size skew std step_size temperature threshold
+        tolerance value variance x_bound x_norm y_bound""",
     "at least 2": "n_experts n_weights",
 }
 OTHERS = {  # other ranges, and ranges that a declaration gives as numbers
@@ -37,10 +37,7 @@ OTHERS = {  # other ranges, and ranges that a declaration gives as numbers
         estimators.best_feature_map.pair_moment learners.EXP3.combiner learners.EXP4.combiner
         learners.GaussianThompson.noise_std learners.OnlineNewtonStep.epsilon learners.OnlineNewtonStep.gamma""",
     "above 0 or infinite": """
-        logs.direct_method.max_weight logs.doubly_robust.max_weight logs.dr_shrinkage.max_weight
-        logs.mrdr.max_weight logs.switch_dr.max_weight logs.clipped_ips.max_weight
-        logs.independent_ips.max_weight logs.ips.max_weight logs.snips.max_weight logs.dr_shrinkage.strength
-        logs.switch_dr.threshold logs.clipped_ips.clip
+        logs.dr_shrinkage.strength logs.switch_dr.threshold logs.clipped_ips.clip
         L2Ball.radius bounds.gradient_descent.G bounds.gradient_descent.diameter bounds.unbiased_steps.feature_moment
         bounds.unbiased_steps.length_moment comparators.best_in_l2_ball.radius estimators.SeriesEstimator.radius
         estimators.best_feature_map.overhead estimators.cost_aware.overhead estimators.cost_aware.radius

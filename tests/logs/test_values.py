@@ -85,7 +85,7 @@ def test_wrong_probabilities_models_and_limits_raise_errors():
         (lambda: logs.ips(log, 0.9 * p), ValueError, "the sum 0.9 in row 1"),
         (lambda: logs.ips(log, p[:5]), ValueError, r"probabilities: must have the shape \[n, K\]"),
         (lambda: logs.ips(log, np.where(bad < 0, np.nan, bad)), ValueError, "in row 7"),
-        (lambda: logs.ips(p, p), TypeError, "log: must be a jo.Log"),
+        (lambda: logs.ips(p, p), TypeError, "log: must be Log"),
         (lambda: logs.doubly_robust(log, p, q[:3]), ValueError, "model: must have the shape"),
         (lambda: logs.doubly_robust(log, p, q * np.nan), ValueError, "model: must be finite"),
         (lambda: logs.doubly_robust(log, p, logs.fit_rewards(random_log()[0])), ValueError, "model: must be fitted on"),
@@ -251,7 +251,7 @@ def test_wrong_fits_raise_errors():
         (lambda: logs.fit_rewards(log, sample_weight=[1.0]), "sample_weight: must have 10 entries"),
         (lambda: logs.fit_rewards(log, sample_weight=-np.ones(10)), "sample_weight: must be at least 0"),
         (lambda: logs.fit_rewards(log, n_blocks=5), "n_blocks: must leave rows for the first block"),
-        (lambda: logs.fit_rewards(3), "log: must be a jo.Log"),
+        (lambda: logs.fit_rewards(3), "log: must be Log"),
     ):
         with pytest.raises((TypeError, ValueError), match=words):
             call()
@@ -358,8 +358,13 @@ def test_the_betting_ends_have_the_capital_of_the_level():
         assert capital == pytest.approx(20.0, rel=1e-5)
     assert logs.snips(log, p, level=0.9).low == value.low
     assert logs.direct_method(log, p, np.zeros(4), level=0.9).high == value.high
-    bounded = logs.doubly_robust(log, p, np.full(4, 0.5), level=0.9, max_weight=20.0)
-    assert (bounded.low, bounded.high) != (value.low, value.high)
+    bounded = logs.ips(log, p, level=0.9, max_weight=20.0)
+    assert bounded.low == pytest.approx(value.low)
+    above = (1 - w * log.rewards / 20) / (1 - bounded.high / 20)
+    assert np.mean([np.prod(1 + 2.0**-k * (above - 1)) for k in range(12)]) == pytest.approx(20.0, rel=1e-5)
+    bounded, z = logs.doubly_robust(log, p, np.full(4, 0.5), level=0.9, max_weight=20.0), 0.5 + w * (log.rewards - 0.5)
+    ratio = (z + 20) / (bounded.low + 20)  # between -20 and 21
+    assert np.mean([np.prod(1 + 2.0**-k * (ratio - 1)) for k in range(12)]) == pytest.approx(20.0, rel=1e-5)
     scaled = jo.Log(log.contexts, log.arms, 8 * log.rewards - 3, log.propensities, 4, reward_range=(-3, 5))
     other = logs.ips(scaled, p, level=0.9)
     assert (other.low, other.high) == pytest.approx((8 * value.low - 3, 8 * value.high - 3))

@@ -109,7 +109,7 @@ def test_a_contextual_learner_replays_features_of_arms():
     result = logs.replay(log, live)
     assert 30 < result.n_rounds < 110
     assert result.n_rounds == live.round
-    with pytest.raises(TypeError, match=r"live: must be a jo.Live"):
+    with pytest.raises(TypeError, match="live: must be Live"):
         logs.replay(log, jo.learners.UCB1())
-    with pytest.raises(TypeError, match=r"log: must be a jo.Log"):
+    with pytest.raises(TypeError, match="log: must be Log"):
         logs.replay(3, live)
