@@ -142,6 +142,9 @@ class _Shared(NamedTuple):
         return np.asarray(self.regressor.predict(features.reshape(-1, features.shape[2]))).reshape(features.shape[:2])
 
 
+EINSUM_FEATURES = 64
+
+
 class _Linear(NamedTuple):
     """Linear predictions of ridge regression, from weights and intercepts of the arms ([d, K] and [K]) or shared."""
 
@@ -149,7 +152,11 @@ class _Linear(NamedTuple):
     intercepts: Float[np.ndarray, "*K"]
 
     def predict(self, features: Float[np.ndarray, "m *K d"]) -> Float[np.ndarray, "m K"]:
-        predictions = features @ self.weights
+        # the threads of BLAS wait for each other at each small product, for milliseconds on a busy machine
+        if len(self.weights) > EINSUM_FEATURES:
+            predictions = features @ self.weights
+        else:
+            predictions = np.einsum("md,dk->mk" if self.weights.ndim == 2 else "mkd,d->mk", features, self.weights)
         predictions += self.intercepts
         return predictions
 
