@@ -17,9 +17,7 @@ from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError, did_yo
 from jaxonline.parameters.optional_packages import import_package
 from jaxonline.parameters.types import Count
 
-CHUNK_ROWS = (
-    2**11
-)  # which fit into the cache of a core, of the policy's probabilities [n, K], which are converted to float64 in chunks
+CHUNK_ROWS = 2**11  # of tables [n, K], which are converted to float64 in chunks that fit into a cache
 MAX_CATEGORIES = 1000  # different texts in a column of contexts
 
 

@@ -28,6 +28,7 @@ from jaxonline.verify.intervals import Bernstein
 from jaxonline.verify.sampling import Moments
 
 MAX_BLOCKS = 2**12  # of rows whose means replace the rows in betting and bootstrap intervals
+MAX_LIMITED_BLOCKS = 2**16  # if weights have a limit, since few blocks limit the stakes
 DECISIVE_SHARE = 0.05  # of the sum of weights
 SUM_TOLERANCE = 1e-4  # of the probabilities of a row, which may be float32
 WEIGHT_ERRORS = 5.0  # standard errors by which the mean weight may differ from 1
@@ -144,9 +145,9 @@ def _check_probabilities(p: Float[np.ndarray, "m K"], first: int) -> Float[np.nd
 # counts arms without support as arms without rewards.
 
 
-def _block_means(terms: np.ndarray) -> np.ndarray:
-    """Return means of at most MAX_BLOCKS blocks of consecutive rows; their expectation is that of the rows."""
-    size = -(-len(terms) // MAX_BLOCKS)
+def _block_means(terms: np.ndarray, max_blocks: int = MAX_BLOCKS) -> np.ndarray:
+    """Return means of at most `max_blocks` blocks of consecutive rows; their expectation is that of the rows."""
+    size = -(-len(terms) // max_blocks)
     starts = np.arange(0, len(terms), size)
     return np.add.reduceat(terms, starts) / np.diff(np.append(starts, len(terms)))
 
@@ -194,7 +195,8 @@ class IntervalOptions(NamedTuple):
             half = float(bernstein.half_width(Moments.from_samples(terms), 1.0 - level))
             ends = terms.mean() - half, terms.mean() + half
         else:
-            estimate = mean_over_runs(_block_means(terms)[None], level, interval=Betting(least, largest))
+            means = _block_means(terms, MAX_LIMITED_BLOCKS)
+            estimate = mean_over_runs(means[None], level, interval=Betting(least, largest))
             ends = float(estimate.low[0]), float(estimate.high[0])
         first, last = (low + (high - low) * min(max(end, 0.0), 1.0) for end in ends)
         return first, last
