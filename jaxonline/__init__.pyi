@@ -8,6 +8,7 @@ from . import feedback as feedback
 from . import game as game
 from . import kernels as kernels
 from . import learners as learners
+from . import logs as logs
 from . import losses as losses
 from . import random as random
 from . import results as results
@@ -49,6 +50,7 @@ from .live.estimators import OnlineClassifier as OnlineClassifier
 from .live.estimators import OnlineRegressor as OnlineRegressor
 from .live.gymnasium import BanditEnv as BanditEnv
 from .live.gymnasium import play_env as play_env
+from .logs import Log as Log
 from .parameters.struct import replace as replace
 from .parameters.struct import static as static
 from .parameters.struct import struct as struct

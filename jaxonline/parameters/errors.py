@@ -107,6 +107,10 @@ class SkewedRunsWarning(RuntimeWarning):
     """An interval may miss the mean: the runs are skewed, or events too rare for the number of runs may be missing."""
 
 
+class HeavyWeightsWarning(RuntimeWarning):
+    """The value of a policy depends on a few rows of the log, whose weights are much larger than those of others."""
+
+
 class PrecisionWarning(RuntimeWarning):
     """The requested precision, or a decision between all learners, was not reached with the maximum number of runs."""
 

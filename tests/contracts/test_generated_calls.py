@@ -12,22 +12,23 @@ CALLABLES = public_callables()
 USUAL = {  # ranges of the parameters with these names
     "at least 1": """
         budget deepest degree dimension draws m most_fresh n_arms n_attributes n_chunks n_copies n_examples n_features
-        n_for_prediction n_frequencies n_kernels n_nodes n_questions n_relevant n_required n_rounds n_segments n_steps
-        n_terms repetitions window""",
+        n_blocks n_for_prediction n_frequencies n_kernels n_nodes n_questions n_relevant n_required n_rounds n_rows
+        n_segments n_steps n_terms repetitions window""",
     "at least 0": """
         at_zero best_mistakes copy_moment covariance_norm delay epsilon every exploration f_norm factor gamma gaps
         max_copies max_delay maximum mean most_pairs n_switches noise_std order pair_moment penalty power reach
         squared_norm step strength tensor_levels w_norm width winner""",
     "above 0": """
         C G c combiner_regularizer constant convexity cut delta diameter divergence estimate_bound eta exp_concavity
-        exponent feature_moment gradient_bound half_width initial lipschitz loss_bound margin norm prior_std radius
-        ratio regularizer scale score_bound second_moment sigma size skew std step_size threshold tolerance value
-        variance x_bound x_norm y_bound""",
+        exponent feature_moment gradient_bound half_width initial lipschitz loss_bound margin max_weight norm prior_std
+        radius ratio regularizer scale score_bound second_moment sigma size skew std step_size temperature threshold
+        tolerance value variance x_bound x_norm y_bound""",
     "at least 2": "n_experts n_weights",
 }
 OTHERS = {  # other ranges, and ranges that a declaration gives as numbers
     "": """
         BanditEnv.n_rounds Delayed.delay Task.n_rounds benchmark.gaps benchmark.n_rounds datasets.ar4.n_rounds
+        datasets.load.scale
         environments.DataStream.order estimators.SeriesEstimator.constant play_env.n_rounds results.Standings.gaps
         learners.FollowTheRegularizedLeader.regularizer simulate.n_rounds tune.factor tune.n_rounds
         verify.second_moment.width verify.unbiased.power verify.unbiased.second_moment verify.unbiased.width""",
@@ -37,6 +38,7 @@ OTHERS = {  # other ranges, and ranges that a declaration gives as numbers
         learners.EXP3.combiner learners.EXP4.combiner learners.OnlineNewtonStep.epsilon
         learners.OnlineNewtonStep.gamma""",
     "above 0 or infinite": """
+        logs.dr_shrinkage.strength logs.switch_dr.threshold logs.clipped_ips.clip
         L2Ball.radius bounds.gradient_descent.G bounds.gradient_descent.diameter bounds.unbiased_steps.feature_moment
         bounds.unbiased_steps.length_moment comparators.best_in_l2_ball.radius estimators.SeriesEstimator.radius
         estimators.best_feature_map.overhead estimators.cost_aware.overhead estimators.cost_aware.radius
@@ -70,14 +72,16 @@ OTHERS = {  # other ranges, and ranges that a declaration gives as numbers
         environments.DriftingArms.means environments.FiniteClass.errors environments.PreferenceArms.preferences
         environments.RandomWalkExperts.start environments.SparseBooleans.presence environments.SwitchingArms.means
         learners.EXP3.exploration learners.EXP3P.beta learners.EXP3P.exploration learners.EXP4.exploration
-        learners.FixedShare.share noise.RareErrors.rate""",
+        learners.FixedShare.share logs.epsilon_greedy.epsilon noise.RareErrors.rate""",
     "above 0 and below 1": """
         CoverageError.alpha Precision.level Precision.rarest_event UntilDecided.level
         UntilDecided.rarest_event bounds.baseline_risk.delta bounds.exp3_ix.delta
         bounds.exp3_p.delta bounds.lai_robbins.means bounds.rucb.delta bounds.successive_elimination.delta
         bounds.weighted_majority.beta bounds.with_high_probability.delta learners.DiscountedUCB.discount
         learners.FixedConfidenceUCB.delta learners.SuccessiveElimination.delta learners.WeightedMajority.beta
-        losses.Pinball.tau""",
+        losses.Pinball.tau
+        logs.direct_method.level logs.doubly_robust.level logs.dr_shrinkage.level logs.mrdr.level
+        logs.switch_dr.level logs.clipped_ips.level logs.independent_ips.level logs.ips.level logs.snips.level""",
     "above 0 and at most 1": """
         environments.SwitchingExperts.gap learners.EXP3P.over_horizon.delta learners.EpsilonGreedy.decreasing.gap
         learners.LabelEfficientHedge.epsilon learners.UCB2.alpha""",
@@ -98,7 +102,7 @@ OTHERS = {  # other ranges, and ranges that a declaration gives as numbers
         learners.AsymptoticUCB.std learners.FixedConfidenceUCB.std learners.GaussianThompson.noise_std
         learners.GaussianThompson.prior_std""",
     "at least 1e-12 and below 1": "learners.Storage.for_horizon.risk",
-    "at least 0 and below 4,294,967,296": "estimators.Dictionary.published.seed",
+    "at least 0 and below 4,294,967,296": "estimators.Dictionary.published.seed logs.replay.seed",
     " or infinite": "verify.bound.limit verify.bound.value",
 }
 
