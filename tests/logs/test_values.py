@@ -275,7 +275,7 @@ def test_tuned_parameters_reduce_the_error_of_heavy_weights():
     found = []
     for seed in range(200):
         log = world.draw(200, seed)
-        found.append([logs.ips(log, policy[0]).value, logs.clipped_ips(log, policy[0]).value])
+        found.append([estimator(log, policy[0], interval="student").value for estimator in (logs.ips, logs.clipped_ips)])
     error = np.sqrt(((np.array(found) - 0.5) ** 2).mean(axis=0))
     assert error[1] < 0.6 * error[0]
     log, p, q = random_log()
