@@ -275,7 +275,8 @@ def test_tuned_parameters_reduce_the_error_of_heavy_weights():
     found = []
     for seed in range(200):
         log = world.draw(200, seed)
-        found.append([estimator(log, policy[0], interval="student").value for estimator in (logs.ips, logs.clipped_ips)])
+        values = [estimate(log, policy[0], interval="student") for estimate in (logs.ips, logs.clipped_ips)]
+        found.append([value.value for value in values])
     error = np.sqrt(((np.array(found) - 0.5) ** 2).mean(axis=0))
     assert error[1] < 0.6 * error[0]
     log, p, q = random_log()
