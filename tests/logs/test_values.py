@@ -275,7 +275,8 @@ def test_tuned_parameters_reduce_the_error_of_heavy_weights():
     found = []
     for seed in range(200):
         log = world.draw(200, seed)
-        found.append([logs.ips(log, policy[0]).value, logs.clipped_ips(log, policy[0]).value])
+        values = [estimate(log, policy[0], interval="student") for estimate in (logs.ips, logs.clipped_ips)]
+        found.append([value.value for value in values])
     error = np.sqrt(((np.array(found) - 0.5) ** 2).mean(axis=0))
     assert error[1] < 0.6 * error[0]
     log, p, q = random_log()
@@ -358,11 +359,14 @@ def test_the_betting_ends_have_the_capital_of_the_level():
         assert capital == pytest.approx(20.0, rel=1e-5)
     assert logs.snips(log, p, level=0.9).low == value.low
     assert logs.direct_method(log, p, np.zeros(4), level=0.9).high == value.high
-    bounded = logs.ips(log, p, level=0.9, max_weight=20.0)
-    assert bounded.low == pytest.approx(value.low)
-    above = (1 - w * log.rewards / 20) / (1 - bounded.high / 20)
+    rare = jo.Log(log.contexts, log.arms, 0.2 * log.rewards, log.propensities, 4)  # the upper end is below 1
+    bounded = logs.ips(rare, p, level=0.9, max_weight=20.0)
+    assert bounded.low == pytest.approx(logs.ips(rare, p, level=0.9).low)
+    above = (1 - w * rare.rewards / 20) / (1 - bounded.high / 20)
     assert np.mean([np.prod(1 + 2.0**-k * (above - 1)) for k in range(12)]) == pytest.approx(20.0, rel=1e-5)
-    bounded, z = logs.doubly_robust(log, p, np.full(4, 0.5), level=0.9, max_weight=20.0), 0.5 + w * (log.rewards - 0.5)
+    many, every, _ = random_log(n=3000)  # the lower end is above 0
+    z = 0.5 + every[np.arange(3000), many.arms] / many.propensities * (many.rewards - 0.5)
+    bounded = logs.doubly_robust(many, every, np.full(4, 0.5), level=0.9, max_weight=20.0)
     ratio = (z + 20) / (bounded.low + 20)  # between -20 and 21
     assert np.mean([np.prod(1 + 2.0**-k * (ratio - 1)) for k in range(12)]) == pytest.approx(20.0, rel=1e-5)
     scaled = jo.Log(log.contexts, log.arms, 8 * log.rewards - 3, log.propensities, 4, reward_range=(-3, 5))
