@@ -19,14 +19,13 @@ from benchmarks.papers.study import Names, Study, load_set, select_by_name
 from jaxonline import estimators
 from jaxonline.cli import main
 from jaxonline.datasets import canonical_name, diabetes, load
-from jaxonline.datasets.loading import data_files, search_paths
+from jaxonline.datasets.loading import data_files, scaled_data, search_paths
 from jaxonline.datasets.tables import select_columns, text_cells, to_arrays
 from jaxonline.parameters.errors import ArgumentError, SettingsWarning
 from jaxonline.results import Standings
 from jaxonline.results.report.tables import Table
 from jaxonline.results.tuned import Tuned
 from jaxonline.study import Context, Report, Task
-from jaxonline.study.files.catalogue import scaled_data
 
 
 class Entries(NamedTuple):

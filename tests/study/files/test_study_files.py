@@ -133,7 +133,7 @@ def test_scaled_data_have_rows_and_targets_of_at_most_one(folder):
     [
         ({"set": "diabetes", "target": "no"}, "target"), ({"set": "diabete"}, "set"),
         ({"set": "diabetes", "file": "own.csv"}, "file"), ({}, "file"), ({"file": "nowhere.csv"}, "file"),
-        ({"file": "own.csv", "target": "z"}, "environment"), ({"file": "own.csv", "order": "random"}, "order"),
+        ({"file": "own.csv", "target": "z"}, "target"), ({"file": "own.csv", "order": "random"}, "order"),
     ],
 )  # fmt: skip
 def test_wrong_data_are_errors(folder, beside, key):
