@@ -28,6 +28,7 @@ USUAL = {  # ranges of the parameters with these names
 OTHERS = {  # other ranges, and ranges that a declaration gives as numbers
     "": """
         BanditEnv.n_rounds Delayed.delay Task.n_rounds benchmark.gaps benchmark.n_rounds datasets.ar4.n_rounds
+        datasets.load.scale
         environments.DataStream.order estimators.SeriesEstimator.constant play_env.n_rounds results.Standings.gaps
         learners.FollowTheRegularizedLeader.regularizer simulate.n_rounds tune.factor tune.n_rounds
         verify.second_moment.width verify.unbiased.power verify.unbiased.second_moment verify.unbiased.width""",
