@@ -330,7 +330,7 @@ def set_log_scale(axes: Axes, axis: str) -> None:
 
 
 def is_geometric(values: Sequence[float] | np.ndarray, least: float = 4.0) -> bool:
-    """Return whether values are spaced logarithmically: positive, with ratios that differ less than the differences.
+    """Return whether values are spaced logarithmically: positive, with logarithms that are spaced more evenly.
 
     The largest value must be at least `least` times the smallest; of two values, 100 times.
 
