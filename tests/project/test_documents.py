@@ -276,6 +276,8 @@ def test_notebooks_are_executed_and_import_existing_names():
 def test_notebooks_have_the_outputs_that_they_print_now(path, monkeypatch):
     pytest.importorskip("nbclient", reason="nbclient is in the extras `notebooks` and `test-all`")
     monkeypatch.syspath_prepend(str(ROOT / "docs" / "site"))
+    for name in ("XLA_FLAGS", "MPLBACKEND"):  # of the tests: eight devices, and no pictures in notebooks
+        monkeypatch.delenv(name, raising=False)
     notebook = importlib.import_module("run_notebooks").run(path)
     assert complaints(notebook) == []
     cells = zip(outputs_of(json.loads(path.read_text())), outputs_of(notebook), strict=True)
