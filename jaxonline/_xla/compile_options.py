@@ -89,7 +89,8 @@ def fast_compile_options(platform: str, optimised: bool = False) -> dict[str, An
 
     Args:
         platform: platform of the devices, such as "cpu".
-        optimised: whether LLVM optimises; this pays for programs that are called more than a few dozen times.
+        optimised: whether LLVM optimises; the longer compilation is worth it for programs with more than a few dozen
+            calls.
     """
     if platform != "cpu":
         return {}

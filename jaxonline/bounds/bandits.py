@@ -416,8 +416,8 @@ def bold(
 def delayed_ucb1(gaps: Gaps, max_delay: NonNegativeInt, n_rounds: Horizons) -> Bound:
     """Pseudo-regret bound of UCB1 with updates on arrival: the bound without delay plus d times the sum of the gaps.
 
-    At most d pulls of an arm are unanswered, and the other pulls satisfy the argument of Auer et al. (2002), Theorem 1.
-    Theorem 7 of Joulani, Gyorgy and Szepesvari (2013) adds d times the sum of the gaps, too.
+    At any time, at most d pulls of an arm wait for their answers. The proof of Auer et al. (2002), Theorem 1, holds for
+    the other pulls. Theorem 7 of Joulani, Gyorgy and Szepesvari (2013) adds d times the sum of the gaps, too.
 
     Args:
         gaps: the gaps of the mean losses of the arms [K], 0 for a best arm.

@@ -53,10 +53,9 @@ def moment_bounds(
 ) -> MomentBounds:  # fmt: skip
     """Exact constants of the theorems of Cesa-Bianchi et al. (2010b) for a data set with `Noise`.
 
-        The noise is F z, where z has independent symmetric entries.
-
-    The moments for the noise n are E|x + n|^4 = |x|^4 + 4 x'Sx + 2 |x|^2 tr S + E|n|^4, E|n|^4 = (tr S)^2 + 2 tr S^2 +
-    (kurtosis - 3) sum M_kk^2, with S = F F' and M = F' F; E <x + n, x + n'>^2 = |x|^4 + 2 x'Sx + tr S^2.
+    The noise is e = F z, where z has independent symmetric entries; e' is an independent copy. With S = F F' and
+    M = F' F, the moments are E|x + e|^4 = |x|^4 + 4 x'Sx + 2 |x|^2 tr S + E|e|^4, E|e|^4 = (tr S)^2 + 2 tr S^2 +
+    (kurtosis - 3) sum M_kk^2, and E <x + e, x + e'>^2 = |x|^4 + 2 x'Sx + tr S^2.
 
     Args:
         X: instances [n, d].

@@ -63,7 +63,7 @@ def unbiased_steps(
 
     Args:
         radius: sqrt(B_w), radius of the ball of hypotheses and comparators.
-        feature_moment: B_Psi >= E|Psi~|^2.
+        feature_moment: B_Psi >= E|Psi~|^2, for the estimate Psi~ of the features of an instance.
         length_moment: B_g >= E g~^2.
         n_rounds: T.
 
@@ -86,7 +86,7 @@ def factor_moment(
 
     Args:
         radius: sqrt(B_w).
-        feature_moment: B_Psi >= E|Psi~|^2.
+        feature_moment: B_Psi >= E|Psi~|^2, for the estimate Psi~ of the features of an instance.
         y_bound: B_y, a bound on |y| in regression, or on sqrt(E y~^2) if labels are noisy.
         centre: c, point of expansion of the series of the loss.
 

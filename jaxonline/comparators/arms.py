@@ -148,7 +148,7 @@ class BestSet:
         return y
 
     def best_loss(self, sums: Float[np.ndarray, "... K"]) -> Float[np.ndarray, "..."]:
-        """Return the smallest cumulative loss of a set [...]."""
+        """Return the smallest cumulative loss [...] of a set of arms."""
         return np.take_along_axis(np.asarray(sums), self.best_predictor(sums), axis=-1).sum(axis=-1)
 
     def best_predictor(self, sums: Float[np.ndarray, "... K"]) -> Int[np.ndarray, "... m"]:

@@ -20,8 +20,8 @@ def load(
     data: str | Path | Sequence[str | Path] | None = None,
     *,
     target: str | int | None = None,
-    drop: Sequence[str | int] = (),
-    one_hot: Sequence[str | int] | Literal["auto"] = (),
+    drop: Sequence[str] | Sequence[str | int] = (),
+    one_hot: Sequence[str] | Sequence[str | int] | Literal["auto"] = (),
     impute: Literal["mean", "median"] | None = None,
     positive: str | float | None = None,
     centre: bool = False,
@@ -70,19 +70,24 @@ def load(
     """
     known = canonical_name(str(check.path("name", name)))
     if target is not None:
-        good = isinstance(target, str | int | np.integer) and not isinstance(target, bool)
-        check.instance("target", target, good, "the name or the number of a column")
+        check.instance("target", target, _is_column(target), "the name or the number of a column")
+    for argument, columns in {"drop": drop, "one_hot": one_hot}.items():
+        is_list = isinstance(columns, Sequence) and not isinstance(columns, str) and all(map(_is_column, columns))
+        is_auto = argument == "one_hot" and isinstance(columns, str) and columns == "auto"
+        check.instance(argument, columns, is_list or is_auto, "a list of names or numbers of columns")
+    if positive is not None:
+        check.instance("positive", positive, str | int | float | np.number, "a target")
     options = {"drop": drop, "one_hot": one_hot, "positive": None if positive is None else str(positive)}
-    for argument in ("drop", "one_hot")[: 1 + (one_hot != "auto")]:
-        good = isinstance(options[argument], Sequence) and not isinstance(options[argument], str)
-        check.instance(argument, options[argument], good, "a list of columns")
     found, X, y, names = _load_unscaled(name, known, search_paths(data), target, impute, options)
-    is_constant = X.min(axis=0) == X.max(axis=0)  # the deviation may be a rounding error
     if centre:
-        X = np.where(is_constant, 0.0, X - X.mean(axis=0))
+        X = np.where(X.min(axis=0) == X.max(axis=0), 0.0, X - X.mean(axis=0))  # exact for constant columns
     if scale:
         X, y = scaled_data(X, y, targets=positive is None)
     return DataSet(found, X, y, names)
+
+
+def _is_column(column: Any) -> bool:
+    return isinstance(column, str | int | np.integer) and not isinstance(column, bool)
 
 
 def scaled_data(X: np.ndarray, y: np.ndarray, targets: bool) -> tuple[np.ndarray, np.ndarray]:

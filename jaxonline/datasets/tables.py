@@ -219,7 +219,7 @@ def _column_index(path: Path, names: list[str], column: str | int, argument: str
     except (ValueError, IndexError):
         known = f"its {len(names)} columns are {', '.join(names)}{did_you_mean(column, names)}"
         name = column if str(column).lstrip("-").isdigit() else repr(column)
-        raise ValueError(f"{argument}: {path} has no column {name}; {known}") from None
+        raise ArgumentError(argument, f"{path} has no column {name}; {known}") from None
 
 
 def _parse(cells: Any) -> Any:

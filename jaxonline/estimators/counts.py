@@ -423,7 +423,7 @@ def limit_counts(law: AnyCountDistribution, max_copies: NonNegativeInt) -> Finit
 def magnitudes(coefficients: Table, second_moment: PositiveFloat, radius: float = math.inf) -> np.ndarray:
     """Return a_n = |gamma_n| (E (X - c)^2)^(n/2), the root of term n's second moment; >= 1e-300 if gamma_n != 0.
 
-    Raises a ValueError if E (X - c)^2 >= radius^2, since the sum of the a_n of the whole series is then infinite.
+    Raises a ValueError if E (X - c)^2 >= radius^2, since the sum of the a_n of the whole series can then be infinite.
     """
     gammas = coefficients
     if second_moment >= radius**2:

@@ -64,7 +64,8 @@ class DotProductKernel(Kernel):
     """A kernel Q(<x, x'>) of the inner product, with the power series Q(a) = sum_n beta_n a^n.
 
     A subclass implements `series`, `_coefficients`, `log_coefficient` and `tail_bound`, and `radius` if the radius of
-    convergence is finite. A `PolynomialKernel` implements `series`, `_coefficients` and `degree`.
+    convergence is finite. A subclass of `PolynomialKernel` implements only `series`,
+    `_coefficients` and `degree`.
 
     Example:
         >>> from jaxonline.kernels import DotProductKernel, Gaussian, Linear

@@ -325,7 +325,9 @@ class Live:
         return self._game.moves(self.round + 1, self._states, X)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the state, with an open round but without the learner, to a file of arrays (.npz, no pickle).
+        """Write the state, and a round that waits for its outcome, to a file of arrays (.npz, no pickle).
+
+        The file does not contain the learner.
 
         Raises:
             RuntimeError: the shape of instances is unknown.

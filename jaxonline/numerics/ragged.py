@@ -8,8 +8,8 @@ chunk. For three runs that make 2, 0 and 3 calls, with a capacity of 4 and chunk
     run 1    . . . .   -- list -->  j      0 1 | 0 1 | 2 .       then the list is split by run,
     run 2    0 1 2 .                chunk  1     2     3         padded with zeros
 
-`ragged_map` returns the results of each run, and `ragged_add` adds the results to a state of the run. `batch_max` gives
-the largest number of iterations for loops that all runs share.
+`ragged_map` returns the results of each run, and `ragged_add` adds the results to a state of the run. `batch_max`
+returns the largest number of iterations of all runs, so that the runs share one loop.
 
 `custom_vmap` defines the batching rule for each level of vmap:
 

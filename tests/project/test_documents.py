@@ -101,7 +101,7 @@ def test_the_tutorial_of_an_own_learner_works(tmp_path):
         elif not code.startswith("pip install"):
             printed += run_commands(code, tmp_path)
     assert (tmp_path / "regret.png").stat().st_size > 10_000
-    assert re.search(r"^mine +1 +[\d.]+ ± [\d.]+", printed, re.MULTILINE)
+    assert re.search(r"^mine +[\d.]+ ± [\d.]+", printed, re.MULTILINE)
 
 
 @pytest.mark.long
@@ -276,6 +276,8 @@ def test_notebooks_are_executed_and_import_existing_names():
 def test_notebooks_have_the_outputs_that_they_print_now(path, monkeypatch):
     pytest.importorskip("nbclient", reason="nbclient is in the extras `notebooks` and `test-all`")
     monkeypatch.syspath_prepend(str(ROOT / "docs" / "site"))
+    for name in ("XLA_FLAGS", "MPLBACKEND"):  # of the tests: eight devices, and no pictures in notebooks
+        monkeypatch.delenv(name, raising=False)
     notebook = importlib.import_module("run_notebooks").run(path)
     assert complaints(notebook) == []
     cells = zip(outputs_of(json.loads(path.read_text())), outputs_of(notebook), strict=True)

@@ -25,6 +25,12 @@ def test_every_warning_has_a_row():
     assert set(re.findall(r"^\| `(\w+Warning)`", PAGE, re.MULTILINE)) == classes
 
 
+@jo.struct
+class OtherState(jo.learners.UCB1):
+    def update(self, key, state, oracle):
+        return oracle.loss(), ()
+
+
 class Undeclared(jo.learners.UCB1):
     """A learner without @jo.struct."""
 
@@ -41,6 +47,7 @@ MESSAGES = {
     ),
     "must have the method mean_outcome for pseudo=True": lambda: jo.Game(DATA, jo.FullInformation(), pseudo=True),
     "must be a number, an array or a struct": lambda: jo.simulate(GAME, Undeclared(), **SIZES),
+    "must return a state of the shapes and dtypes of init": lambda: jo.simulate(GAME, OtherState(), **SIZES),
     "No jaxonline attribute": lambda: jo.UCB1,  # type: ignore[attr-defined]
 }
 

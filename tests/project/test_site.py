@@ -107,7 +107,7 @@ QUESTIONS = {  # of the issue trackers of SMPyBandits, mabwiser, rlberry, river 
     "policy": GAMES, "arm": BANDITS, "delayed": GAMES, "calibration": GAMES, "cite": RUNS, "plot": FIGURES,
     "latex table": FIGURES, "early stopping": RUNS, "confidence interval": "docs/reading-a-result",
     "categorical columns": "docs/how-do-i", "adding a learner": FIGURES, "final weights": GAMES,
-    "printing in update": "docs/how-do-i", "other bandit libraries": "docs/other-libraries",
+    "printing in update": GAMES, "other bandit libraries": "docs/other-libraries",
     "SMPyBandits": "docs/how-do-i", "decaying epsilon": "docs/how-do-i", "restless arms": GAMES,
     "neural networks": GAMES, "glossary": "docs/glossary", "fixed confidence stopping time": BANDITS,
 }  # fmt: skip

@@ -123,8 +123,6 @@ class Curves:
 
     def _draw_curve(self, axes: Axes, x: np.ndarray, estimate: Estimate, i: int) -> Any:
         look = dict(self.looks.get(i, {"color": "0.7", "linewidth": 1.0, "zorder": 1.5}))
-        if not np.isfinite(estimate.mean[i]).any():
-            look.pop("markevery", None)  # Matplotlib cannot place markers on a line without a point
         alpha = 0.22 if len(self.names) <= plotting.N_COLOURS else 0.1
         named = {"alpha": alpha, "label": self.names[i]} if i in self.looks else {"alpha": 0.0}
         line = plotting.plot_band(axes, x, estimate, i, **named, **look)

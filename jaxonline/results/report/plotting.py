@@ -325,10 +325,12 @@ def set_log_scale(axes: Axes, axis: str) -> None:
     own.set_major_locator(LogTicks())
     own.set_minor_locator(NullLocator())
     own.set_major_formatter(FuncFormatter(format_tick))
+    for line in axes.lines:
+        _check_markers(line)
 
 
 def is_geometric(values: Sequence[float] | np.ndarray, least: float = 4.0) -> bool:
-    """Return whether values are spaced logarithmically: positive, with ratios that differ less than the differences.
+    """Return whether values are spaced logarithmically: positive, with logarithms that are spaced more evenly.
 
     The largest value must be at least `least` times the smallest; of two values, 100 times.
 
@@ -356,9 +358,18 @@ def is_logarithmic(rounds: Sequence[int] | np.ndarray) -> bool:
 def plot_band(axes: Axes, x: Any, estimate: Any, i: int, *, color: str, alpha: float = 0.25, **line: Any) -> Any:
     """Draw the mean of learner i as a line and its interval as a band; return the line."""
     (drawn,) = axes.plot(x, estimate.mean[i], color=color, **line)
+    _check_markers(drawn)
     if alpha > 0 and np.isfinite(estimate.low[i]).any():
         axes.fill_between(x, estimate.low[i], estimate.high[i], color=color, alpha=alpha, lw=0)
     return drawn
+
+
+def _check_markers(line: Any) -> None:
+    """Remove the markers of a line without a point on its axes: Matplotlib cannot place them."""
+    points = np.asarray(line.get_ydata(), float)
+    is_shown = np.isfinite(points) & ((points > 0) | (line.axes.get_yscale() != "log"))
+    if not is_shown.any():
+        line.set_markevery(None)
 
 
 def bound_look() -> dict[str, Any]:

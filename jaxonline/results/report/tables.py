@@ -155,9 +155,9 @@ class Number(Text):
 class Interval(Number):
     """A column of numbers with intervals: "mean ± half-width", or "mean [low, high]" if `brackets` is True.
 
-    By default, both are rounded to the second significant digit of the half-width, and an interval that is much longer
-    on one side has brackets. The ends of the interval are the entries `<key>_low` and `<key>_high` of a row, or else
-    `low` and `high`.
+    Without a `form`, the numbers are rounded to the second significant digit of the half-width, and an interval that is
+    much longer on one side has brackets. The ends of the interval are the entries `<key>_low` and `<key>_high` of a
+    row, or else `low` and `high`.
 
     Example:
         >>> row = {"regret": 20.4567, "low": 20.17, "high": 20.75}

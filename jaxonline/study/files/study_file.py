@@ -226,7 +226,7 @@ class _Reader:
     def learner(
         self, name: str, value: Any, eta: float | None, separate: bool
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the learners of an entry by name, and the same as sweeps with their feedback."""
+        """Return the learners of an entry by name, and these learners grouped into sweeps, with their feedback."""
         at, table, feedback = ("learners", name), {"type": value} if isinstance(value, str) else value, None
         if isinstance(table, dict) and "feedback" in table:
             feedback = self.builder.build(table["feedback"], (*at, "feedback"))

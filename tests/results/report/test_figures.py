@@ -15,7 +15,8 @@ from PIL import Image
 import jaxonline as jo
 from jaxonline.results import Standings
 from jaxonline.results.report.parameters import ParameterAxis
-from jaxonline.results.report.plotting import COLOURS, figure_text
+from jaxonline.results.report.plotting import COLOURS, figure_text, line_looks, plot_band, set_log_scales
+from jaxonline.results.statistics import Estimate
 
 pytestmark = pytest.mark.filterwarnings("ignore::jaxonline.parameters.errors.SkewedRunsWarning")
 
@@ -350,3 +351,17 @@ def test_figures_of_many_or_no_numbers_have_their_texts_inside(name, style):
         assert not text.get_text() or (box.x0 > -2 and box.y0 > -2)
         assert not text.get_text() or (box.x1 < figure.bbox.x1 + 2 and box.y1 < figure.bbox.y1 + 2)
     assert style == "screen" or name == "ranks" or figure.get_size_inches()[0] == 3.25
+
+
+@pytest.mark.parametrize("is_first", [False, True])
+@pytest.mark.parametrize("points", [[-1.0, 0.0, -2.0], [np.nan] * 3])
+def test_lines_without_a_point_on_logarithmic_axes_are_drawn_without_markers(points, is_first):
+    axes = Figure().subplots()
+    estimate = Estimate(*np.full((4, 1, 3), points), np.ones((1, 3)))
+    axes.plot([1, 4], [1.0, 2.0])
+    if is_first:
+        set_log_scales(axes)
+    plot_band(axes, [1, 2, 4], estimate, 0, alpha=0.0, **line_looks(2)[0])
+    if not is_first:
+        set_log_scales(axes)
+    rendered(axes.figure)

@@ -147,7 +147,7 @@ def test_data_are_scaled_without_overflow(folder, factor):
     [
         ({"set": "diabetes", "target": "no"}, "target"), ({"set": "diabete"}, "set"),
         ({"set": "diabetes", "file": "own.csv"}, "file"), ({}, "file"), ({"file": "nowhere.csv"}, "file"),
-        ({"file": "own.csv", "target": "z"}, "environment"), ({"file": "own.csv", "order": "random"}, "order"),
+        ({"file": "own.csv", "target": "z"}, "target"), ({"file": "own.csv", "order": "random"}, "order"),
     ],
 )  # fmt: skip
 def test_wrong_data_are_errors(folder, beside, key):
