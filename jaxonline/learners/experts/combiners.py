@@ -304,6 +304,9 @@ class MLPoly:
 class MLProd(SecondOrderCombiner):
     """ML-Prod: weights proportional to n exp(R), where R is the sum of ln(1 + n r), rescaled when n changes.
 
+    Each expert has the rate n = min(1 / (2 B), sqrt(ln K / V)). Here r is the regret of a round to the expert, B is the
+    largest |r| so far, and V is the sum of r^2. So losses can have any range, and none need be known.
+
     Args:
         initial: initial value of the rates, of the ranges B and of the sums of squares V.
 
