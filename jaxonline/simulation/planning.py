@@ -180,7 +180,7 @@ def _meta_of(options: SimulationOptions) -> dict[str, Any]:
 def _job_of(team: Team, comparator: Any, measures: Mapping[str, Any], plan: Plan, code: str, end: int) -> Job:
     """Return the job of a team with its measures and its own comparator (None if the learners share a comparator)."""
     comparator = cast_leaves(comparator, team.game.dtype)
-    limits = loss_limits(team.game.environment, team.entrant.learner)
+    limits = loss_limits(team.game.environment, next(iter(team.members.values())))
     matchup = Matchup(team.game, team.entrant, comparator, dict(measures), len(team.members), code, limits)
     start, outputs = end - len(team.members), outputs_of(measures, comparator)
     rows = JobArrays(f"learner {start}", f"learner {team.name}", outputs, (start, end), plan.width)
