@@ -28,7 +28,7 @@ Row = Mapping[str, Any]
 Form = str | Callable[[float], str]  # "{:.2f}", or a function
 WIDTH = 100  # of printed tables, in characters
 MAX_POWER, MIN_POWER = 7, -4  # other numbers have a power of ten
-ROUNDING_ERROR = 1e-12  # relative; narrower intervals are rounding errors
+ROUNDING_ERROR = 1e-9  # relative; narrower intervals are rounding errors
 MAX_ASYMMETRY = 0.2  # of an interval written as ±, relative to its half-width
 
 
