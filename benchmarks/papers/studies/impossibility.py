@@ -283,7 +283,7 @@ def plot_impossibility(
             look = {"fmt": markers[row["learner"]], "ms": 4, "color": colour, "mfc": face or colour}
             dots.errorbar(row[world], i, xerr=ends, label=label, **look)
     dots.axvline(unavoidable, color="black", ls=bound_look()["linestyle"])
-    dots.set_yticks(range(len(rows)), [row["learner"] for row in rows])
+    dots.set_yticks(range(len(rows)), [row["learner"] for row in rows], fontsize="x-small")
     dots.invert_yaxis()
     figures.finish(
         dots, "regret a round at the horizon", title="final regret in both worlds; the theorem bounds the larger"
