@@ -73,9 +73,9 @@ def test_results_do_not_depend_on_execution_options(reference, options):
 
 
 def test_only_requested_runs_are_solved(reference):
-    result = study(runs=[9, 2])
-    assert len(ASKED) == 2
-    np.testing.assert_array_equal(result.comparator_loss, reference.comparator_loss[:, [9, 2]])
+    result = study(runs=[9, 2, 8])  # 8 and 9 are of one block
+    assert len(ASKED) == 3
+    np.testing.assert_array_equal(result.comparator_loss, reference.comparator_loss[:, [9, 2, 8]])
 
 
 def test_results_do_not_depend_on_the_memory_budget(reference):

@@ -138,7 +138,7 @@ class Raker(Learner):
         return self.weights(state) @ jnp.sum(state.theta * self.dictionary(x), axis=1)
 
     def update(self, key: Key[Array, ""] | None, state: RakerState, oracle: Any) -> tuple[RakerState, tuple[()]]:
-        """Update theta -= step (2 (f - y) z + 2 lambda theta); ln w -= step ((f - y)^2 + lambda |theta|^2)."""
+        """Update theta -= step (2 (f - y) z + 2 lambda theta), then ln w -= step ((f - y)^2 + lambda |theta|^2)."""
         z, t = self.dictionary(oracle.x), state.t + 1
         steps = jnp.full(len(z), self.step_size(t, z.dtype))
         theta, losses = descend_each_kernel(state.theta, z, oracle.y, steps, self.penalty)
@@ -152,7 +152,7 @@ class Raker(Learner):
 def descend_each_kernel(
     theta: Float[Array, "N p"], z: Float[Array, "N p"], y: Float[Array, ""], steps: Float[Array, "N"], penalty: Any
 ) -> tuple[Float[Array, "N p"], Float[Array, "N"]]:
-    """Make a gradient step for every kernel; return the next theta, and the regularised loss of every kernel."""
+    """Make a gradient step for every kernel; return the next theta, and (f - y)^2 + penalty |next theta|^2."""
     residuals, penalty = jnp.sum(theta * z, axis=1) - y, jnp.asarray(penalty, z.dtype)
     theta = theta - steps[:, None] * (2.0 * residuals[:, None] * z + 2.0 * penalty * theta)
     return theta, residuals**2 + penalty * jnp.sum(theta**2, axis=1)

@@ -286,6 +286,8 @@ def test_a_study_stops_when_the_interval_is_narrow(tmp_path):
     assert found.meta["precision"]["reached"]
     assert found.meta["precision"]["runs"] == n < 2048
     assert (of.high - of.mean <= 0.15 * of.mean).all()
+    longer_side = max(of.high[0, -1] - of.mean[0, -1], of.mean[0, -1] - of.low[0, -1])
+    np.testing.assert_allclose(wanted.excess(found, found.interval), longer_side / (0.15 * of.mean[0, -1]), rtol=1e-12)
     longer = mean_over_runs(found.values(Q), interval=jo.intervals.Betting(0.0, 8.0))
     np.testing.assert_array_equal(of.high, longer.high)
     np.testing.assert_array_equal(found.runs, np.arange(n))
