@@ -2,6 +2,7 @@
 
     python -m benchmarks.logs coverage       # share of logs whose interval contains the value, and widths
     python -m benchmarks.logs errors         # error of each estimator by rows, for three mismatches
+    python -m benchmarks.logs regret         # regret of learners replayed on logs, beside their true regret
     python -m benchmarks.logs open-bandit    # the value of Thompson sampling from uniform recommendations
     python -m benchmarks.logs time           # 10^6 rows, 80 arms: seconds and memory
 
@@ -16,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
+import jaxonline as jo
 from jaxonline import logs
 from jaxonline.logs.values import PolicyValue
 
@@ -134,6 +136,41 @@ def errors(quick: bool) -> Iterator[str]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
+# Regret of learners from logs.
+
+
+ARMS = np.array([0.5, 0.6, 0.3, 0.4, 0.2])  # mean rewards
+LEARNERS = {
+    "UCB1": jo.learners.UCB1(), "Thompson": jo.learners.BernoulliThompson(), "KL-UCB": jo.learners.KLUCB(),
+    "epsilon-greedy, 0.1": jo.learners.EpsilonGreedy(0.1),
+}  # fmt: skip
+
+
+def regret(quick: bool) -> Iterator[str]:
+    """Yield the lines of the table of regrets: mean and standard error over logs, by replay and by simulation."""
+    n_rows, n_logs = 2000, 3 if quick else 200
+    arms = logs.FiniteWorld([1.0], [ARMS], [np.full(5, 0.2)])
+    drawn = [
+        logs.Log(None, log.arms, log.rewards, 0.2, 5) for log in (arms.draw(n_rows, seed) for seed in range(n_logs))
+    ]
+    game = jo.bandit_game(ARMS, rewards=True)
+    sizes = {"n_runs": 10 * n_logs, "n_rounds": n_rows // 2, "record_at": n_rows // 2, "progress": False}
+    true = jo.simulate(game, LEARNERS, comparator=jo.BestArm(), key=1, **sizes).values("regret").mean(axis=1)
+    yield "| learner | rounds | true regret | replay, best arm known | replay, best arm of the log |"
+    yield "| --- | ---: | ---: | ---: | ---: |"
+    for curve, (name, learner) in zip(true, LEARNERS.items(), strict=True):
+        found = []
+        for seed, log in enumerate(drawn):
+            played = logs.replay(log, jo.Live(learner, jo.Bandit(), outcome=5, key=seed), seed=seed)
+            best = max(log.rewards[log.arms == arm].mean() for arm in range(5))
+            n = played.n_rounds
+            found.append((n, curve[n - 1], n * (ARMS.max() - played.value), n * (best - played.value)))
+        (n, wanted, *means), spread = np.mean(found, axis=0), np.std(found, axis=0, ddof=1)[2:] / n_logs**0.5
+        cells = [f"{mean:.1f} ± {1.96 * error:.1f}" for mean, error in zip(means, spread, strict=True)]
+        yield f"| {name} | {n:.0f} | {wanted:.1f} | {' | '.join(cells)} |"
+
+
+# ---------------------------------------------------------------------------------------------------------------------
 # The Open Bandit Dataset.
 
 
@@ -193,7 +230,7 @@ def memory() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
 
 
-STUDIES = {"coverage": coverage, "errors": errors, "open-bandit": open_bandit, "time": timing}
+STUDIES = {"coverage": coverage, "errors": errors, "regret": regret, "open-bandit": open_bandit, "time": timing}
 
 
 def main() -> None:
