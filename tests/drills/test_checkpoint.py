@@ -160,7 +160,7 @@ def test_state_round_trips_through_the_store(tmp_path):
         "odd": jnp.asarray(odd), "integer": jnp.array([[1], [2]]), "flag": jnp.array([True, False]),
     }  # fmt: skip
     leaves = jax.device_put(leaves, on)
-    carry = Carry(States(leaves, None, None), Totals({}, (), jnp.zeros(2), jnp.zeros(2)))
+    carry = Carry(States(leaves, None, None), Totals({}, (), *[jnp.zeros(2)] * 3))
     read = [{"a": np.arange(2.0), "b/c": np.ones((2, 3), np.float32)}, {"a": np.zeros(2)}]
     with Store(tmp_path, {}, 1.0) as store:
         progress = InProgress(store, JobArrays("learner 0", "learner", ("a",), (0, 1), 2), np.array([4, 5]), 2)

@@ -64,6 +64,7 @@ class Plain(ContextFreeArms):
         return self.arms.mean_outcome(state, t, x, y)
 
 
+@pytest.mark.filterwarnings("ignore:.*assumes losses from 0 to 1:UserWarning")  # both games have Gaussian losses
 @pytest.mark.parametrize("name", some(ARMS, "Gaussian"))
 @pytest.mark.parametrize(
     "pseudo",
