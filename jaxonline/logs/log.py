@@ -55,7 +55,7 @@ class Log:
     arms: Any
     rewards: Any
     propensities: Any
-    n_arms: Count | None = None
+    n_arms: Any = None
     positions: Any = None
     reward_range: tuple[float, float] = (0.0, 1.0)
 
@@ -268,7 +268,8 @@ def _series(source: str, frame: Any, name: str) -> Any:
         known = list(map(str, frame.columns))
         problem = f"must have the column {name!r} (got {check.quote(known)}){did_you_mean(name, known)}"
         raise ArgumentError(source, problem)
-    return frame[name], pd.to_numeric(frame[name], errors="coerce").to_numpy(float)
+    numbers: Any = pd.to_numeric(frame[name], errors="coerce")
+    return frame[name], numbers.to_numpy(float)
 
 
 def _bad_cell(source: str, column: Any, bad: np.ndarray, wanted: str) -> ArgumentError:

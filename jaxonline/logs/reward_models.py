@@ -189,7 +189,8 @@ def _fit(log: Log, end: int, regressor: Any, weights: Any) -> _PerArm | _Shared 
         from sklearn.base import clone
 
         options = {} if own_weights is None else {"sample_weight": own_weights}
-        return clone(regressor).fit(own, rewards[rows], **options)
+        fitted: Any = clone(regressor)
+        return fitted.fit(own, rewards[rows], **options)
 
     default = float(rewards.mean())
     if features.ndim == 3:

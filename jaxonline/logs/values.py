@@ -183,7 +183,7 @@ class IntervalOptions(NamedTuple):
         """
         level, limit = 1.0 - (1.0 - self.level) / together, self.max_weight
         low, high = log.reward_range
-        r, terms, least, largest = (log.rewards - low) / (high - low), np.zeros(0), 0.0, limit
+        r, terms, least, largest = (log.rewards - low) / (high - low), np.zeros(0), 0.0, limit or 0.0
         if limit is not None and unbiased is not None:
             terms, least, largest = (unbiased - low) / (high - low), -limit, 1.0 + limit
         elif limit is not None:

@@ -239,7 +239,8 @@ def collect_result(options: SimulationOptions, study: StudyPlan, computed: Compu
     result = Result(
         learners=tuple(options.members), runs=np.asarray(options.runs), rounds=rounds,
         comparator_loss=numbers.pop(COMPARATOR_LOSS, None),
-        **{name: numbers.pop(name) for name in FIRST_ROUND_ARRAYS}, meta=study.meta,
+        **{name: numbers.pop(name) for name in FIRST_ROUND_ARRAYS},  # type: ignore[arg-type]
+        meta=study.meta,
         measures={name: numbers[name] for name in sorted(numbers)},
     )  # fmt: skip
     warn_of_overflow(options.members, result.overflowed, len(options.runs))

@@ -103,7 +103,8 @@ class SequentialHalving(BestArmLearner):
         phase_is_complete = jnp.all(~active | (tally.pulls >= pulls_each))
         kept = active & (_positions(means, tally.order) < (n_active + 1) // 2)
         active = jnp.where(phase_is_complete, kept, active)
-        tally = Tally(*(jnp.where(phase_is_complete, 0, leaf) for leaf in tally[:3]), tally.order)
+        empty = (jnp.where(phase_is_complete, 0, leaf) for leaf in tally[:3])
+        tally = Tally(*empty, order=tally.order)
         stopped = jnp.sum(active, dtype=jnp.int32) == 1
         return ActiveArms(tally, active), Recommendation(stopped, recommended)
 

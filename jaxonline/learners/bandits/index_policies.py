@@ -39,7 +39,7 @@ def draw_order(ties: str, key: Key[Array, ""] | None, n_arms: int, dtype: Any) -
     """Return a random order of the arms, or None if ties go to the first arm."""
     if ties == "first":
         return None
-    arms = permutation(key, n_arms)
+    arms = permutation(key, n_arms)  # type: ignore[arg-type]
     return Order(jnp.zeros(n_arms, dtype).at[arms].set(jnp.arange(n_arms, dtype=dtype)), arms)
 
 
