@@ -134,6 +134,14 @@ def test_the_distribution_of_chunks_has_its_mean_if_a_pair_stores_many():
     assert total @ np.arange(len(total)) == pytest.approx(20_000 * _update_probability(length) * chunks, rel=1e-6)
 
 
+def test_overflow_probability_counts_the_feature_and_the_fresh_estimates_of_each_pair():
+    """A closed form: a pair has 1 + E N = 3 estimates, and each is too deep with the probability 1.5^-41."""
+    feature_map = DotProductFeatureMap(ExponentialKernel(), Geometric(1.5))
+    length = GradientLength.for_loss(Exponential(), Geometric(1.5), 0.5)
+    found = Storage(40, 40, 0, 200, 1000).overflow_probability(feature_map, length, 500, repetitions=2)
+    assert found == pytest.approx(1000 * 3.0 * 1.5**-41, rel=1e-6)
+
+
 def test_overflow_probability_includes_levels_beyond_the_table():
     """A storage made by hand for very long products: the chunks of all of them are in its probability."""
     feature_map = DotProductFeatureMap(ExponentialKernel(), FiniteDistribution([*[0.0] * 700, 1.0]))
