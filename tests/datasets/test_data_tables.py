@@ -74,7 +74,7 @@ OTHERS = ("", "1_0", "0x1", "\0", "٣", "½", "1,5", '"', "x", "1e400", "True", 
 def test_random_texts_are_numbers_or_errors(tmp_path):
     rng, counts = random.Random(0), Counter()
     for _ in range(200):
-        cells = [[rng.choice([*NUMBERS] * 12 + [*OTHERS]) for _ in "aby"] for _ in range(3)]
+        cells = [[rng.choice([*NUMBERS] * 40 + [*OTHERS]) for _ in "aby"] for _ in range(3)]
         text = rng.choice(["", "\ufeff"]) + rng.choice(["\n", "\r\n"]).join([" a ,b,y", *map(",".join, cells)])
         is_good = all(cell in NUMBERS for row in cells for cell in row)
         try:
