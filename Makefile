@@ -85,7 +85,8 @@ test-all: $(VENV)/.test-all
 
 # -rP prints the output of the drills that pass
 drills: $(VENV)/.test-all
-	$(PYTEST) -rP --show-capture=stdout tests/drills
+	$(PYTEST) -rP --show-capture=stdout tests/drills tests/study/files/test_bad_study_files.py \
+		tests/datasets/test_data_tables.py
 
 # the short tests in separate environments, with the lowest and the newest allowed versions, the newest on each Python
 # that is installed; the lowest versions raise deprecation warnings about each other

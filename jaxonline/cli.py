@@ -288,6 +288,7 @@ def main(commands: Any = app) -> None:
         if signal.getsignal(number) is default:
             signal.signal(number, _interrupt)
     sys.unraisablehook = _hide_interrupts
+    os.environ.setdefault("MPLBACKEND", "agg")  # else a file matplotlibrc in the current folder may name a module
     replace_unencodable(sys.stdout, sys.stderr)
     warnings.formatwarning = lambda message, *_, **__: f"Warning: {to_one_line(str(message))}\n"
     commands()

@@ -16,7 +16,7 @@ import pandas as pd
 from jaxonline.datasets.catalogue import SUFFIXES as SUFFIXES
 from jaxonline.parameters.check import quote
 from jaxonline.parameters.errors import ArgumentError, did_you_mean
-from jaxonline.store.archives import read_archive
+from jaxonline.store.archives import MAX_COMPRESSION, MIN_UNPACKED_BYTES, read_archive
 from jaxonline.store.files import DamagedStoreError
 
 MISSING = ("", "?", "na", "nan", "null", "none")
@@ -50,6 +50,7 @@ def read_cells(path: Path, content: bytes | None = None) -> pd.DataFrame:
         return pd.DataFrame(np.column_stack([X, y]).astype(float), columns=[*map(str, range(X.shape[1])), "y"])
     try:
         if path.suffix == ".parquet":
+            _check_parquet_size(path)
             cells = text_cells(pd.read_parquet(path))
         else:
             cells = _read_text((path.read_bytes() if content is None else content).decode("utf-8-sig"))
@@ -59,9 +60,22 @@ def read_cells(path: Path, content: bytes | None = None) -> pd.DataFrame:
         raise ValueError(f"{path}: {error}") from None
     if cells.empty:
         raise ValueError(f"{path}: must have a row of numbers (got none)")
-    for name in cells.columns[cells.columns.duplicated()]:
+    return _check_names(path, cells)
+
+
+def _check_names(path: Path, table: pd.DataFrame) -> pd.DataFrame:
+    for name in table.columns[table.columns.duplicated()]:
         raise ValueError(f"{path}: must have another name for each column (got {name!r} more than once)")
-    return cells
+    return table
+
+
+def _check_parquet_size(path: Path) -> None:
+    from pyarrow import parquet
+
+    metadata, most = parquet.read_metadata(path), max(path.stat().st_size * MAX_COMPRESSION, MIN_UNPACKED_BYTES)
+    n_bytes = 8 * metadata.num_rows * metadata.num_columns
+    if n_bytes > most:
+        raise ValueError(f"must unpack to at most {most:,} bytes (got {n_bytes:,}); write it as .npz or .csv")
 
 
 def read_arrays(path: Path) -> tuple[np.ndarray, np.ndarray]:
@@ -77,7 +91,7 @@ def read_arrays(path: Path) -> tuple[np.ndarray, np.ndarray]:
         raise ValueError(f"{path}: must be an .npz file that is not damaged; it {error}") from None
     X, y = (np.asarray(arrays.get(name)) for name in ("X", "y"))
     y = y.reshape(-1) if y.ndim == 2 and y.shape[1] == 1 else y
-    is_real = all(np.issubdtype(array.dtype, np.number) and not np.iscomplexobj(array) for array in (X, y))
+    is_real = all(array.dtype.kind in "fiu" for array in (X, y))
     if not is_real or X.ndim != 2 or X.size == 0 or y.shape != X.shape[:1]:
         names = ", ".join(f"{name}: {array.dtype}{list(array.shape)}" for name, array in arrays.items())
         raise ValueError(f"{path}: must hold real numbers X [n, d] and y [n] with n, d >= 1 (got {names or 'nothing'})")
@@ -89,7 +103,7 @@ def text_cells(frame: pd.DataFrame) -> pd.DataFrame:
     cells = frame.astype(object).to_numpy().copy()
     cells[frame.isna().to_numpy()] = ""
     texts = [str(int(cell) if isinstance(cell, bool | np.bool_) else cell) for cell in cells.ravel()]
-    return _stripped(texts, list(map(str, frame.columns)))
+    return _stripped(texts, [str(name).strip() for name in frame.columns])
 
 
 def _stripped(texts: Sequence[str], names: list[str]) -> pd.DataFrame:
@@ -196,9 +210,11 @@ def select_columns(
     table = pd.DataFrame(numbers, columns=[names[j] for j in numeric])
     columns = [_one_hot(path, names[j], pd.Series(texts[:, j]).mask(missing[:, j])) for j in sorted(coded)]
     if positive is None:
-        return pd.concat([table.iloc[:, :-1], *columns, table.iloc[:, -1]], axis=1) if columns else table
-    targets = pd.Series(texts[:, target_index], name=names[target_index])
-    return pd.concat([table, *columns, _binary_targets(path, targets, positive)], axis=1)
+        table = pd.concat([table.iloc[:, :-1], *columns, table.iloc[:, -1]], axis=1) if columns else table
+    else:
+        targets = pd.Series(texts[:, target_index], name=names[target_index])
+        table = pd.concat([table, *columns, _binary_targets(path, targets, positive)], axis=1)
+    return _check_names(path, table)
 
 
 def _one_hot(path: Path, name: str, cells: pd.Series) -> pd.DataFrame:

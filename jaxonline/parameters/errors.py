@@ -45,6 +45,9 @@ def replace_unencodable(*streams: Any) -> None:
 # Suggestions for misspelt names.
 
 
+MAX_MISSPELT = 100  # letters; comparing longer names may take minutes
+
+
 def did_you_mean(value: Any, options: Iterable[str]) -> str:
     """Return "; did you mean ...?" for the closest option, or "" without a close one.
 
@@ -52,8 +55,10 @@ def did_you_mean(value: Any, options: Iterable[str]) -> str:
         >>> from jaxonline.parameters.errors import did_you_mean
         >>> did_you_mean("variace", ["variance", "multikernel"]), did_you_mean("x", ["variance"])
         ("; did you mean 'variance'?", '')
+        >>> did_you_mean("a" * 101, ["a" * 100])
+        ''
     """
-    if not isinstance(value, str):
+    if not isinstance(value, str) or len(value) > MAX_MISSPELT:
         return ""
     options = list(options)
     by_lower = {option.lower(): option for option in options}

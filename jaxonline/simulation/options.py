@@ -231,7 +231,6 @@ def check_options(
     check_progress(progress)
     statistic = _check_comparator(game, comparator)
     counted = cast_leaves(with_defaults(measures), game.dtype)
-    _check_quantity(stop, counted, game, comparator)
     mesh = _mesh_for(mesh, 1 if workers else len(_blocks_of(selected, width)))
     teams = teams_of(game, learners, mesh)
     if game.rewards and ROUNDS_PLAYED not in counted and any(can_stop(team.record) for team in teams):
@@ -240,6 +239,7 @@ def check_options(
         check_rounds(game, team.entrant, n_rounds)
     for measure, team in ((measure, team) for measure in counted.values() for team in teams):
         measure.init(team.record)  # raises an error if the learner's rounds lack the measured quantity
+    _check_quantity(stop, counted, game, comparator, [team.record for team in teams])
     options = SimulationOptions(
         game, learners, teams, comparator, counted, n_rounds, rounds, n_runs, selected, root, stop,
         width, mesh, progress, store, workers,
@@ -262,13 +262,19 @@ def _check_rule(stop: Any, runs: Any) -> None:
             raise ArgumentError("runs", "must be None if stop decides how many runs there are (got both)")
 
 
-def _check_quantity(stop: Any, measures: Mapping[str, Any], game: Game, comparator: Any) -> None:
-    """Check that the study has the quantity of its stopping rule."""
+def _check_quantity(
+    stop: Any, measures: Mapping[str, Any], game: Game, comparator: Any, records: Sequence[Any]
+) -> None:
+    """Check that the study has the quantity of its stopping rule, and that this is a number in each round."""
     if stop is not None:
         if comparator is None and stop.quantity == "regret":
             raise ArgumentError("comparator", NO_COMPARATOR)
         other, names = REWARD_OF_LOSS if game.rewards else {}, ("regret", "comparator_loss", *measures)
         check.choice("stop", stop.quantity, [other.get(name, name) for name in names])
+        measure = measures.get(stop.quantity)
+        read = jax.eval_shape(lambda: [measure.read(measure.init(record)) for record in records if measure is not None])
+        if any(leaf.shape for leaf in jax.tree.leaves(read)):
+            raise ArgumentError("stop", f"must have a number in each round (got {stop.quantity!r}, which is a vector)")
 
 
 def _check_stopping(name: str, comparator: Any) -> None:

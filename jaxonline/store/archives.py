@@ -41,7 +41,10 @@ def read_archive(file: BinaryIO, compressed: bool = False) -> Numbers:
             kinds = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)[: 1 + compressed]
             if n_bytes > most or any(member.compress_type not in kinds for member in members):
                 raise ValueError(f"it would unpack to {n_bytes:,} bytes, or is compressed in an unknown way")
-            return {member.filename.removesuffix(".npy"): _read_array(archive, member) for member in members}
+            arrays = {member.filename.removesuffix(".npy"): _read_array(archive, member) for member in members}
+            if len(arrays) < len(members):
+                raise ValueError("it has two arrays with the same name")
+            return arrays
     except Exception as error:  # a damaged archive may raise any error
         raise DamagedStoreError(f"is not an .npz file of arrays, or is damaged ({error})") from None
 

@@ -116,7 +116,7 @@ class Store:
     def __enter__(self) -> "Store":
         with ExitStack() as stack:
             stack.enter_context(files.locked(self.folder))
-            files.remove_abandoned(self.folder, seconds=0.0)
+            files.remove_abandoned(self.folder, seconds=0.0, deep=True)
             self._is_writable = True
             self._join()
             self._stack = stack.pop_all()

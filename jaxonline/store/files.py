@@ -84,9 +84,9 @@ def write_atomically(path: Path, content: bytes | str) -> Path:
     return path
 
 
-def remove_abandoned(folder: Path, seconds: float = ABANDONED_SECONDS) -> None:
-    """Remove temporary files that killed processes left in a folder, at least `seconds` ago."""
-    for left in folder.rglob(f".*.{'[0-9a-f]' * 32}{TEMPORARY_SUFFIX}"):
+def remove_abandoned(folder: Path, seconds: float = ABANDONED_SECONDS, deep: bool = False) -> None:
+    """Remove temporary files that killed processes left in a folder (`deep`: and below) at least `seconds` ago."""
+    for left in (folder.rglob if deep else folder.glob)(f".*.{'[0-9a-f]' * 32}{TEMPORARY_SUFFIX}"):
         with contextlib.suppress(OSError):
             if left.stat().st_mtime <= time.time() - seconds:
                 left.unlink()

@@ -211,9 +211,11 @@ def draw_png(draw: Callable[[], "Figure | Axes"]) -> bytes:
     """Return the figure of a report as PNG, and close it."""
     from matplotlib import pyplot
 
-    image, figure = io.BytesIO(), draw().get_figure(root=True)
-    figure.savefig(image, format="png", dpi=150)  # type: ignore[union-attr]
-    pyplot.close(figure)
+    image = io.BytesIO()
+    with pyplot.style.context("default"):  # a file matplotlibrc in the current folder changes no figure
+        figure = draw().get_figure(root=True)
+        figure.savefig(image, format="png", dpi=150)  # type: ignore[union-attr]
+        pyplot.close(figure)
     return image.getvalue()
 
 

@@ -1,6 +1,10 @@
 """Tables of text: headers, encodings, separators, labels; and damaged arrays."""
 
+import random
+from collections import Counter
+
 import numpy as np
+import pandas as pd
 import pytest
 
 from jaxonline.datasets import load, mnist
@@ -40,6 +44,7 @@ def test_a_table_of_text_is_read(tmp_path, text, options, rows):
         ("0,1,no\n1,1,\n1,0,yes\n", {"target": 0}, r"first row .*\['0'.*change '0'"),
         ("1,two,3\n4,5,6\n", {}, r"first row .*\['1'.*change '1'"),
         ("a,y,y\n1,2,3\n", {}, r"a\.csv: must have another name for each column \(got 'y' more than once"),
+        ("c=A,c,y\n1,A,3\n", {"one_hot": ["c"]}, r"another name for each column \(got 'c=A' more than once"),
         ("a,y,\n1,2,3\n", {}, "^target: .* the last column .* no name"),
         (LABELS, {"positive": "na"}, r"positive: must be .*got 'na'"),
         ("a,b\n1,2\n", {"drop": ["c"]}, r"^drop: .* has no column 'c'; its 2 columns are a, b"),
@@ -62,6 +67,39 @@ def test_wide_tables_take_little_time_for_each_column(tmp_path):
     assert np.shape(table_of(tmp_path, "\n".join([",".join(f"c{j}" for j in range(4000)), *rows]))) == (2, 4000)
 
 
+NUMBERS = {"1": 1.0, " 2.5": 2.5, "-3e2 ": -300.0, '"4"': 4.0, "+.5": 0.5}
+OTHERS = ("", "1_0", "0x1", "\0", "٣", "½", "1,5", '"', "x", "1e400", "True", "infinity", "- 1")
+
+
+def test_random_texts_are_numbers_or_errors(tmp_path):
+    rng, counts = random.Random(0), Counter()
+    for _ in range(200):
+        cells = [[rng.choice([*NUMBERS] * 40 + [*OTHERS]) for _ in "aby"] for _ in range(3)]
+        text = rng.choice(["", "\ufeff"]) + rng.choice(["\n", "\r\n"]).join([" a ,b,y", *map(",".join, cells)])
+        is_good = all(cell in NUMBERS for row in cells for cell in row)
+        try:
+            assert table_of(tmp_path, text) == [[NUMBERS[cell] for cell in row] for row in cells], text
+            counts["read"] += 1
+        except ValueError as error:
+            assert (is_good, str(tmp_path / "a.csv") in str(error)) == (False, True), (text, error)  # noqa: PT017
+            counts["errors"] += 1
+    print(f"data files: 200 random texts, {dict(counts)}")
+    assert min(counts.values()) > 40
+
+
+def test_parquet_files_are_checked_before_they_are_read(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "a.parquet"
+    pd.DataFrame({"a ": [1], "a": [2], "y": [3]}).to_parquet(path)
+    with pytest.raises(ValueError, match=r"a\.parquet: must have another name .*got 'a' more than once"):
+        load(path)
+    pd.DataFrame({"a": np.zeros(2**22, np.int8), "y": np.zeros(2**22, np.int8)}).to_parquet(path)
+    with pytest.raises(ValueError, match=r"a\.parquet: must unpack to at most .* \(got 67,108,864\)"):
+        load(path)
+    pd.DataFrame({"a": [1, 2], "y": [3, 4]}).to_parquet(path)
+    assert load(path).X.tolist() == [[1.0], [2.0]]
+
+
 def test_damaged_array_error_names_the_file(tmp_path):
     """Whichever byte is hit: the same arrays, or an error of this package that names the file."""
     path, X, y = tmp_path / "mnist.npz", np.arange(6.0).reshape(3, 2), np.arange(3.0)
@@ -75,6 +113,9 @@ def test_damaged_array_error_names_the_file(tmp_path):
             assert str(error).startswith(str(path))  # noqa: PT017
         else:
             np.testing.assert_array_equal(np.column_stack(found[1:3]), np.column_stack([X, y]))
+    np.savez(path, X=X.astype("m8[s]"), y=y)
+    with pytest.raises(ValueError, match=r"must hold real numbers .*timedelta"):
+        load(path)
     np.save(path.with_suffix(".npy"), X)
     path.write_bytes(path.with_suffix(".npy").read_bytes())
     for read in (load, mnist):

@@ -336,12 +336,13 @@ def test_hostile_files_raise_the_error_of_damage(tmp_path, step):
         assert counts["DamagedStoreError"] + counts["read, without a block"] > 20 / step
 
 
-def npz(compression=zipfile.ZIP_STORED, shape="(3,)", dtype="<f8", content=bytes(24)) -> bytes:
+def npz(compression=zipfile.ZIP_STORED, shape="(3,)", dtype="<f8", content=bytes(24), names=("X.npy",)) -> bytes:
     header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117).encode() + b"\n"
     member = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + content
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", compression) as archive:
-        archive.writestr("X.npy", member)
+        for name in names:
+            archive.writestr(name, member)
     return file.getvalue()
 
 
@@ -349,7 +350,8 @@ BOMBS = {
     "compressed": npz(zipfile.ZIP_DEFLATED, f"({2**25},)", "|u1", bytes(2**25)), "huge": npz(shape=f"({10**15},)"),
     "an object": npz(dtype="|O"), "no bytes": npz(shape=f"({10**15},)", dtype="|S0"),
     "negative": npz(shape="(-1, -3)"), "bzip2": npz(zipfile.ZIP_BZIP2), "deep": npz(shape="(" * 60 + ")" * 60),
-    "short": npz(content=bytes(8)), "many axes": npz(shape=str((3,) + (1,) * 64).replace(" ", "")),
+    "short": npz(content=bytes(8)), "twice": npz(names=("X.npy", "X")),
+    "many axes": npz(shape=str((3,) + (1,) * 64).replace(" ", "")),
 }  # fmt: skip
 
 

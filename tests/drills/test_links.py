@@ -3,12 +3,15 @@
 import os
 import re
 import shutil
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 from command_calls import ARMS, call, write
+from fresh_python import ROOT
 from made_up import made_up
 from typer.testing import CliRunner
 
@@ -107,6 +110,18 @@ def test_only_the_writer_writes_files():
         if calls.search("\n".join(code)):
             found.add(path.name)
     assert found == {"files.py", "archives.py", "cli.py"}, "a member of an archive in memory, and os.devnull"
+
+
+@pytest.mark.long
+def test_show_ignores_settings_of_matplotlib_in_the_current_folder(played, tmp_path):
+    """Matplotlib reads a file `matplotlibrc` there, which can name a module to import and a preamble for LaTeX."""
+    folder = shutil.copytree(played, tmp_path / "out")
+    settings = ["backend: module://a_module", "text.usetex: True", "text.latex.preamble: \\input{/etc/passwd}"]
+    (tmp_path / "matplotlibrc").write_text("\n".join(settings))
+    environment = {name: value for name, value in os.environ.items() if name != "MPLBACKEND"}
+    command = [sys.executable, "-m", "jaxonline", "show", str(folder)]
+    subprocess.run(command, cwd=tmp_path, env=environment | {"PYTHONPATH": str(ROOT)}, check=True)
+    assert (folder / "figure.png").read_bytes() == (played / "figure.png").read_bytes()
 
 
 INPUTS = ("result.npz", "numbers.json", "checkpoint", "checkpoint/study.json", "checkpoint/blocks")

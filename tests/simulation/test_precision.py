@@ -131,3 +131,5 @@ def test_the_quantity_of_a_rule_is_checked_before_the_first_round(rule):
         jo.simulate(ARMS, jo.learners.UCB1(), n_runs=200, n_rounds=5, stop=rule)
     with pytest.raises(ValueError, match="comparator: must be given for the regret"):
         jo.simulate(ARMS, jo.learners.UCB1(), n_runs=200, n_rounds=5, stop=jo.replace(rule, quantity="regret"))
+    with pytest.raises(ValueError, match=r"stop: .* \(got 'pulls', which is a vector\)"):
+        jo.simulate(ARMS, jo.learners.UCB1(), n_runs=200, n_rounds=5, stop=rule, measures=[jo.Pulls()])

@@ -21,6 +21,7 @@ else:
 
 KeyPath = tuple[str | int, ...]
 MAX_MESSAGE_CHARACTERS = 600
+MAX_DEPTH = 20  # of tables and lists inside each other
 _KEY = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
 _LINE = re.compile(rf"\s*(\[\[?)?\s*({_KEY}(?:\s*\.\s*{_KEY})*)\s*(=|\]\]?\s*(?:#|$))")
 
@@ -85,15 +86,29 @@ def lines_of(text: str) -> dict[KeyPath, int]:
     """
     lines: dict[KeyPath, int] = {}
     header: KeyPath = ()
-    for number, row in enumerate(text.splitlines(), 1):
+    for number, row in enumerate(text.split("\n"), 1):
         match = _LINE.match(row)
         if match is None or bool(match[1]) == (match[3] == "="):
             continue
-        path = tuple(json.loads(key) if key[0] == '"' else key.strip("'") for key in re.findall(_KEY, match[2]))
+        try:
+            path = _key_path(tomllib.loads(f"{match[2]} = 0"))
+        except (ValueError, RecursionError):  # the line is inside a text
+            continue
         header, path = (path, path) if match[1] else (header, (*header, *path))
         for n in range(1, len(path) + 1):
             lines.setdefault(path[:n], number)
     return lines
+
+
+def _key_path(table: Any) -> KeyPath:
+    """Return the keys of a table that holds one table, which holds one table, and so on."""
+    return () if not isinstance(table, dict) else next((key, *_key_path(value)) for key, value in table.items())
+
+
+def _depth(value: Any) -> int:
+    """Return how many tables and lists are around the innermost value."""
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    return 0 if items is None else 1 + max(map(_depth, items), default=0)
 
 
 def format_key(path: KeyPath) -> str:
@@ -122,7 +137,7 @@ def read_source(name: str) -> SourceFile:
         path = example_path(name)
     try:
         text = read_file(path).decode("utf-8-sig").replace("\r\n", "\n")
-        return SourceFile(path, tomllib.loads(text), text)
+        source = SourceFile(path, tomllib.loads(text), text)
     except DamagedStoreError as error:
         raise StudyFileError(str(error)) from None
     except OSError as error:
@@ -131,5 +146,9 @@ def read_source(name: str) -> SourceFile:
         raise StudyFileError(f"{path}:{error.object[: error.start].count(10) + 1}: must be UTF-8") from None
     except tomllib.TOMLDecodeError as error:
         raise StudyFileError(f"{path}:{error.lineno}: not valid TOML: {error.msg}") from None
-    except RecursionError:
-        raise StudyFileError(f"{path}: is nested too deeply") from None
+    except (RecursionError, ValueError):
+        raise StudyFileError(f"{path}: is nested too deeply, or has an integer of more than 4,300 digits") from None
+    for key, value in source.data.items():
+        if _depth(value) > MAX_DEPTH:
+            raise source.error((key,), f"must be nested in at most {MAX_DEPTH} levels")
+    return source

@@ -96,6 +96,9 @@ def test_wrong_steps_are_errors(folder, tune, words):
     [
         ("rounds = 5\nrounds = 6\n", ":2: "), ("rounds = 5\n[game\n", ":2: "), ("y = 1\nx = 3 4\n", ":2: "),
         ("", "rounds: "), ("a = " + "[" * 100_000, "nested"), (b"\n\xff", ":2: must be UTF-8"),
+        ("\na = " + "[" * 30 + "]" * 30, ":2: a: must be nested"), ("a = " + "9" * 5000, "4,300 digits"),
+        ("# \u2028\nrounds = 5\nx = 1\n", ":3: x: is unknown"), ('\n"\\U00000041" = 1\n', ":2: A: is unknown"),
+        ("x = '''\n\"\\q\" = 1\n'''\n", ":1: x: is unknown"),
     ],
 )  # fmt: skip
 def test_an_invalid_file_is_an_error_with_its_line(folder, text, words):
@@ -159,6 +162,7 @@ def test_generated_bad_files_end_in_short_errors(folder, files):
         assert len(lines[0]) < 700, lines[0]
         with_line += lines[0].startswith(f"Error: {path}:")
         kinds[kind] += 1
+    print(f"study files: {files} with errors, {with_line} messages with the line, {dict(kinds)}")
     assert min(kinds.values()) >= files / 10
     assert with_line > 0.7 * files
     assert not (folder / "out").exists()
