@@ -77,8 +77,9 @@ quickstart: $(VENV)/.run
 # worksteal: each worker starts with half of the modules, and an idle worker takes tests from the other
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
+# without most optimisations of the compiler, which take a tenth of the time; `make test-all` compiles as users do
 test: $(VENV)/.test
-	$(PYTEST) -m "not long and not examples"
+	JAX_DISABLE_MOST_OPTIMIZATIONS=1 $(PYTEST) -m "not long and not examples"
 
 test-all: $(VENV)/.test-all
 	$(PYTEST)
