@@ -205,7 +205,7 @@ Overhead = PositiveOrInfinity
 
 @struct
 class Geometric(CountDistribution):
-    """Geometric distribution of the number of copies: P(N = n) = (p - 1) / p^(n + 1) for n = 0, 1, ...
+    """Geometric distribution of the number of copies: P(N = n) = (p - 1) / p^(n + 1) for every n >= 0.
 
     The mean is E N = 1/(p - 1). Source: Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online learning of noisy data with
     kernels", Lemma 1.
