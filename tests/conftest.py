@@ -42,7 +42,7 @@ def _fast_compile(request):
     """`pytestmark = pytest.mark.fast_compile`: the module's programs are compiled without most optimisations, and
     forgotten afterwards, so that no other module compares bits with them."""
     marked = any(mark.name == "fast_compile" for mark in request.node.iter_markers())
-    if not marked or jax.default_backend() != "cpu" or jax.config.jax_disable_most_optimizations:
+    if not marked or jax.default_backend() != "cpu" or jax.config.read("jax_disable_most_optimizations"):
         yield
         return
     jax.clear_caches()

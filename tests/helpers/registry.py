@@ -226,7 +226,7 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "EXP3, exploration": lambda: arms(learners.EXP3(0.3, exploration=0.2), jo.Bandit(), losses.ExpectedLoss(),
         randomised=True),
     "UCB1": lambda: bandit(learners.UCB1(4.0)),
-    "CUCB": lambda: arms(learners.CUCB(losses.SmallestArms(2), 8.0), jo.SemiBandit(), losses.SumOfArms(), queries=2),
+    "CUCB": lambda: arms(learners.CUCB(losses.SmallestArms(2), 1.0), jo.SemiBandit(), losses.SumOfArms(), queries=2),
     "RUCB": lambda: arms(learners.RUCB(4.0), jo.Duel(), losses.PairLoss(0), pairs=True, randomised=True),
     "explore then commit": lambda: bandit(learners.ExploreThenCommit(2.0)),
     "epsilon-greedy": lambda: bandit(learners.EpsilonGreedy(1.5, power=1.0), randomised=True),
