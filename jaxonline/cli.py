@@ -43,7 +43,7 @@ class Commands(TyperGroup):
     program = "jaxonline"
 
     def main(self, args: Any = None, prog_name: Any = None, complete_var: Any = None, **options: Any) -> Any:
-        """Run a command and exit; an error of the input has two lines, and an error in jaxonline its traceback."""
+        """Run a command and exit. A wrong input prints two lines, and an error in jaxonline prints its traceback."""
         try:
             code = super().main(args, self.program, complete_var, **options | {"standalone_mode": False})
             sys.stdout.flush()

@@ -230,9 +230,9 @@ def surrogate_radius(
 ) -> float:
     """Radius W = B_w ratio / sqrt(1 - cos beta): |u^| <= W for every u with |u| <= `radius` and beta_u >= `angle`.
 
-    The paper's Lemmas 5, 6 and 9 have the looser 5 |u|^2 / sin^2 beta_u in place of |u|^2 / (1 - cos beta_u). It is
-    larger by a factor of 2.5 for small angles and 5 at the right angle. For a known u the norm |u^| itself is a better
-    bound: `jaxonline.comparators.rkhs_norm` with the surrogate kernel.
+    In place of |u|^2 / (1 - cos beta_u), the paper's Lemmas 5, 6 and 9 have 5 |u|^2 / sin^2 beta_u. This number is 2.5
+    times as large for small angles beta_u, and 5 times as large for 90 degrees. For a known u the norm |u^| itself is a
+    better bound: `jaxonline.comparators.rkhs_norm` with the surrogate kernel.
 
     Args:
         radius: B_w, radius of the ball of comparators in the original RKHS.

@@ -164,7 +164,7 @@ def select_columns(
         cells: the columns.
         target: name or number of the target column (default: the last).
         drop: names or numbers of columns to leave out.
-        one_hot: names or numbers of columns of categories, or "auto" for all columns of words.
+        one_hot: names or indices of the categorical columns, or "auto" for all columns that contain text.
         positive: a target is 1 if it equals this word or number, else -1.
 
     Raises:

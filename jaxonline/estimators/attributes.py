@@ -166,7 +166,7 @@ class AttributeGradient:
         x_subset: Float[Array, "a"],
         x_weighted: Float[Array, "b"],
     ) -> Float[Array, "d"]:
-        """Estimate the gradient at w from the label y and the values of x at the subset and at the weighted indices."""
+        """Estimate the gradient at w from the label y and two samples of attributes of x, drawn by `indices`."""
         v = estimate_instance(indices.subset, x_subset, len(w))
         y_hat = jnp.mean(estimate_predictions(w, indices.weighted, x_weighted, self.law))
         return 2 * (y_hat - y) * v

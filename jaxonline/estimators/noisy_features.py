@@ -219,7 +219,7 @@ class FeatureMap(abc.ABC):
 
     @abc.abstractmethod
     def log_beta(self, n: Int[Array, ""], dtype: Any) -> Float[Array, ""]:
-        """Return log beta_n, where term n of k(x, x2) is beta_n <x, x2>^n times e^log_clean of both instances."""
+        """Return log beta_n: k(x, x2) is the sum of beta_n <x, x2>^n e^(log_clean(x) + log_clean(x2)) over n."""
 
     @abc.abstractmethod
     def log_clean(self, x: Float[Array, "d"]) -> Float[Array, ""]:

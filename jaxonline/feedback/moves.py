@@ -125,7 +125,7 @@ class OnRequest(Feedback):
 
 
 class BanditOracle(MoveOracle):
-    """The oracle of a bandit: the learner's move, the context, and the loss of the pulled arm.
+    """The oracle of a bandit: it holds the move and the context, and tells the loss of the pulled arm only.
 
     Attributes:
         move: the learner's move, an arm or a `Draw`.

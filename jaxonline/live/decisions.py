@@ -65,7 +65,7 @@ class ArmDecision(int):
 
 
 def join_rows(X: np.ndarray, arms: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    """Return rows of instances [n, ...], arms [n], and numbers of all arms [n, K], in the dtype of the instances."""
+    """Return rows [n, m], each with an instance, an arm, and one number for each arm, in the dtype of the instances."""
     return np.concatenate([X.reshape(len(X), -1), arms[:, None], numbers], axis=1).astype(X.dtype)
 
 

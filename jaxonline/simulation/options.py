@@ -349,7 +349,7 @@ def _bytes_of(spec: Any) -> int:
 
 
 def check_comparator_type(comparator: Any) -> None:
-    """Check that a comparator has the methods of one; raises ArgumentTypeError."""
+    """Check that an object has the methods of a comparator; raises ArgumentTypeError."""
     is_comparator = isinstance(comparator, Comparator | HindsightComparator)
     check.instance("comparator", comparator, is_comparator, "a comparator, e.g. jo.L2Ball(1.0) or jo.BestArm()")
 

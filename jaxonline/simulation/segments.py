@@ -44,7 +44,7 @@ def to_float64(read: PyTree) -> PyTree:
 
 
 class Statistic(NamedTuple):
-    """Sums over rounds of a comparator's statistic.
+    """The statistic of a comparator, summed over rounds.
 
     The statistic may have d^2 numbers, although the data of a round has only d numbers. Rounds are buffered until a
     chunk is full, so that the d^2 numbers of the sum change only once per chunk. The first chunk starts at round 1, so

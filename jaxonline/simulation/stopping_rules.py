@@ -245,8 +245,8 @@ class UntilDecided:
       know an event that occurs in no run.
 
     Args:
-        margin: the largest difference of means that does not matter; 0 if each difference matters. Then learners with
-            equal means remain undecided.
+        margin: the largest difference of means that does not matter; 0 if each difference matters. With 0, the
+            comparison of learners with equal means is never decided.
         quantity: the compared quantity: "regret", or the name of a measure.
         level: probability that all decisions are correct together.
         rarest_event: the smallest probability per run of an event that matters; the first decision comes after 3 /

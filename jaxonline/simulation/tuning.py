@@ -323,7 +323,7 @@ def tune(
         comparator: comparator of the regret, as in `simulate`. With a comparator, the search minimises the mean regret,
             otherwise the mean cumulative loss.
         measures: more measures, as in `simulate`.
-        quantity: name of the quantity to minimise instead, as in `Result.mean`; a reward is maximised.
+        quantity: name of another quantity to minimise, one that `Result.mean` accepts; a reward is maximised.
         rungs: number of rungs. By default, rungs are added until the last rung has at most `factor` settings, or one
             more rung would leave fewer than two runs in the first rung. The search ends early if one setting is left.
         factor: the factor by which settings decrease and runs increase.

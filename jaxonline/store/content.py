@@ -279,7 +279,7 @@ def _is_library(value: Any) -> bool:
 
 
 def _is_reader(value: Any) -> bool:
-    """Return whether a function reads files, the environment or computed names with this global."""
+    """Return whether a function that uses this global may read files or the environment."""
     owner = value.__name__ if isinstance(value, types.ModuleType) else owner_of(value)
     return any(value is reader for reader in READERS) or _root(owner) in READING_MODULES
 

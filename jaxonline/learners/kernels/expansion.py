@@ -275,7 +275,7 @@ class Storage:
     Args:
         tensor_levels: D; the parts of the hypothesis at levels n <= D are stored as tensors with d^n entries.
         deepest: largest accepted level of an estimate.
-        most_pairs: largest number of pairs of an estimate, 0 for dot-product kernels.
+        most_pairs: largest number of pairs of copies in an estimate; dot-product kernels have none, so 0.
         most_fresh: largest number of fresh estimates of a pair (those for the gradient's length).
         n_chunks: number of chunks, with D + 1 copies each, for the levels above D.
 

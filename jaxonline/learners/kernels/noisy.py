@@ -127,7 +127,7 @@ class Requests(NamedTuple):
 
     @property
     def indices(self) -> Int[Array, "m"]:
-        """Return the indices 0, 1, ... of the listed estimates."""
+        """Return the places 0, 1, ... of the estimates in the list."""
         return jnp.arange(len(self.levels), dtype=jnp.int32)
 
     @classmethod

@@ -118,7 +118,7 @@ def skewed_names(values: Float[np.ndarray, "L R"], names: Sequence[str]) -> list
 
 
 def is_skewed(ratio: ArrayLike, n_runs: ArrayLike, kind: str, among: int = 1) -> Bool[np.ndarray, "..."]:
-    """Return whether |skewness| / sqrt(runs) is above the limit for a kind of interval, and not by chance.
+    """Return whether |skewness| / sqrt(runs) is above a limit, which depends on the interval, and not by chance.
 
     The skewness of n normal runs is within 3 sqrt(6 / n) of 0 in all but 3 of 1,000 samples. So no skewness is large
     enough for 8 runs or fewer. `among` samples that are looked at together have a larger limit (Bonferroni).
@@ -337,10 +337,10 @@ def simultaneous(values: Float[np.ndarray, "L R G"], level: float = 0.95) -> Est
     """Return means over runs with bands [L, G]; a band contains its whole expected curve with probability `level`.
 
     The ends of a band are the same numbers of standard errors from the mean in all rounds: quantiles of the largest
-    deviations on both sides (max-t). They come from resamples of the runs (bootstrap-t), so that bands of skewed runs
-    are longer on one side, or for at least 100 nearly symmetric runs from the correlations between rounds. The level is
-    asymptotic, as that of Student's t is in one round. Runs with a NaN are left out. No band exceeds the range of the
-    runs by more than this range.
+    deviations on both sides (max-t). The quantiles come from resamples of the runs (bootstrap-t). So bands of skewed
+    runs are wider on one side. With at least 100 nearly symmetric runs, they come from the correlations between rounds.
+    The level is asymptotic, as that of Student's t is in one round. Runs with a NaN are left out. No band
+    exceeds the range of the runs by more than this range.
 
     Example:
         >>> import numpy as np

@@ -46,8 +46,8 @@ def data_stream(
         set: name of a known data set instead of a file: diabetes, AR(4), Airfoil, Concrete, Bias correction, Naval.
         target: name or number of the predicted column; by default the last column.
         drop: names of columns to leave out.
-        one_hot: names of columns of categories, or "auto" for all columns of words: each category becomes a column of
-            zeros and ones. By default, a column of words or dates is an error.
+        one_hot: names of the categorical columns, or "auto" for all columns that contain text: each category
+            becomes a column of zeros and ones. By default, a column of words or dates is an error.
         impute: how to fill the missing values of each column; by default, missing values are an error.
         positive: for classification, the target value that becomes the label +1; all other target values become -1.
         order: order of the rows: "shuffled" (anew for each pass and run), "iid" (drawn with replacement) or "file".
