@@ -40,7 +40,7 @@ def load(
         target: name or number of the target column, for files of columns; the last one by default.
         drop: names or numbers of columns to leave out. Known sets have no `drop`, `one_hot` and `positive`.
         one_hot: names or indices of the categorical columns, or "auto" for all columns that contain text. Each of the
-            at most 100 categories of a column becomes a column of zeros and ones, such as "city=Paris", after the others.
+            at most 100 categories of a column becomes a column of zeros and ones, such as "city=Paris", at the end.
         impute: fill missing values with this statistic of their column, and a missing category with the statistic of
             each of its columns.
         positive: for classification, the target that becomes the label +1; all other targets become -1.
