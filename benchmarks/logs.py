@@ -109,30 +109,33 @@ def estimates(log: logs.Log, p: np.ndarray, model: object) -> dict[str, float]:
 
 def errors(quick: bool) -> Iterator[str]:
     """Yield the lines of the error table: root mean square errors over 200 logs."""
-    arms, policy = world(3.0)
-    target, n_logs = arms.value(policy), 5 if quick else 200
-    rng = np.random.default_rng(2)
-    noise = {
-        "none": (1.0, 0.0),
-        "propensities 20 % off": (np.exp(rng.uniform(-0.2, 0.2, arms.means.shape)), 0.0),
-        "model 0.2 off": (1.0, rng.choice([-0.2, 0.2], arms.means.shape)),
-        "both": (np.exp(rng.uniform(-0.2, 0.2, arms.means.shape)), rng.choice([-0.2, 0.2], arms.means.shape)),
+    n_logs, rng = 5 if quick else 200, np.random.default_rng(2)
+    shape = world(3.0)[0].means.shape
+    mismatches = {  # the spread of the weights, the factor of the propensities, the error of the model
+        "none": (3.0, 1.0, 0.0),
+        "propensities 20 % off": (3.0, np.exp(rng.uniform(-0.2, 0.2, shape)), 0.0),
+        "model 0.2 off": (3.0, 1.0, rng.choice([-0.2, 0.2], shape)),
+        "both": (3.0, np.exp(rng.uniform(-0.2, 0.2, shape)), rng.choice([-0.2, 0.2], shape)),
+        "policy far from the log's": (6.0, 1.0, 0.0),
     }
-    names = list(estimates(log := arms.draw(200), arms.rows(policy, log), arms.means[0]))
-    yield f"| mismatch | rows | {' | '.join(names)} |"
-    yield f"| --- | ---: | {' | '.join('---:' for _ in names)} |"
-    for name, (factor, shift) in noise.items():
+    names = None
+    for mismatch, (spread, factor, shift) in mismatches.items():
+        arms, policy = world(spread)
         for n_rows in (200, 2000) if quick else (200, 2000, 20_000):
             found = []
             for seed in range(n_logs):
                 log = arms.draw(n_rows, seed)
                 x = log.contexts[:, 0].astype(int)
-                wrong = np.broadcast_to(factor, arms.means.shape)[x, log.arms] * log.propensities
+                wrong = np.broadcast_to(factor, shape)[x, log.arms] * log.propensities
                 log = logs.Log(log.contexts, log.arms, log.rewards, np.minimum(wrong, 1.0), log.n_arms)
-                model = np.clip(arms.means + shift, 0.0, 1.0)[x]
-                found.append(list(estimates(log, policy[x], model).values()))
-            rms = np.sqrt(((np.array(found) - target) ** 2).mean(axis=0))
-            yield f"| {name} | {n_rows:,} | {' | '.join(f'{error:.4f}' for error in rms)} |"
+                values = estimates(log, policy[x], np.clip(arms.means + shift, 0.0, 1.0)[x])
+                found.append(list(values.values()))
+            if names is None:
+                names = list(values)
+                yield f"| mismatch | rows | {' | '.join(names)} |"
+                yield f"| --- | ---: | {' | '.join('---:' for _ in names)} |"
+            rms = np.sqrt(((np.array(found) - arms.value(policy)) ** 2).mean(axis=0))
+            yield f"| {mismatch} | {n_rows:,} | {' | '.join(f'{error:.4f}' for error in rms)} |"
 
 
 # ---------------------------------------------------------------------------------------------------------------------
