@@ -55,7 +55,7 @@ class Log:
     arms: Any
     rewards: Any
     propensities: Any
-    n_arms: Any = None
+    n_arms: Count = None  # type: ignore[assignment]
     positions: Any = None
     reward_range: tuple[float, float] = (0.0, 1.0)
 
