@@ -140,10 +140,10 @@ def study_arguments(name: str, n_arms: int, rounds: int) -> tuple[jo.Game, Any]:
     return game, {
         "EXP3": jo.learners.EXP3(rate_of_exp3(n_arms, rounds)),
         "EXP3-IX": jo.learners.EXP3IX(rate_of_exp3(n_arms, rounds), 0.0),
-        "UCB1": jo.learners.UCB1(),
-        "epsilon-greedy": jo.learners.EpsilonGreedy(EPSILON),
+        "UCB1": jo.learners.UCB1(ties="first"),  # as in the other contenders
+        "epsilon-greedy": jo.learners.EpsilonGreedy(EPSILON, ties="first"),
         "Thompson": jo.learners.BernoulliThompson(),
-        "KL-UCB": jo.learners.KLUCB(),
+        "KL-UCB": jo.learners.KLUCB(ties="first"),
     }[name]
 
 

@@ -38,7 +38,7 @@ def nested_parameters(name: str, part: Any) -> dict[str, Any]:
         >>> import jaxonline as jo
         >>> from jaxonline.live.estimators import nested_parameters
         >>> sorted(nested_parameters("noise", jo.WithFeedback(jo.learners.UCB1(2.0), jo.Bandit())))
-        ['noise__feedback', 'noise__learner', 'noise__learner__exploration']
+        ['noise__feedback', 'noise__learner', 'noise__learner__exploration', 'noise__learner__ties']
     """
     parameters: dict[str, Any] = {}
     if dataclasses.is_dataclass(part) and not isinstance(part, type):

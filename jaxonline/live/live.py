@@ -203,7 +203,7 @@ class Live:
 
         Example:
             >>> import jaxonline as jo
-            >>> live = jo.Live(jo.learners.UCB1(), jo.Bandit(), instance=0, outcome=3)
+            >>> live = jo.Live(jo.learners.UCB1(ties="first"), jo.Bandit(), instance=0, outcome=3)
             >>> first, second = live.predict(), live.predict()
             >>> record = live.update(decision=second, reward=True)
             >>> record = live.update(decision=first.id, arm=2, reward=0.5)
