@@ -37,6 +37,11 @@ def _forget_programs():
         jax.clear_caches()
 
 
+def pytest_collection_modifyitems(items):
+    """The module with the longest test is first, so that it does not run alone at the end."""
+    items.sort(key=lambda item: item.path.name != "test_generated_calls.py")
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _fast_compile(request):
     """`pytestmark = pytest.mark.fast_compile`: the module's programs are compiled without most optimisations, and
