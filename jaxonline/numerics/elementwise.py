@@ -123,7 +123,7 @@ def first_argmin(values: Float[Array, "K"] | Int[Array, "K"], order: Order | Non
         ranks = order.ranks
     if available is not None:  # a thing that is not available is never first, even if all numbers are infinite
         values, ranks = among_available(values), jnp.where(available, ranks, jnp.inf)
-    if len(values) <= _SHORT:
+    if len(values) <= _SHORT and jax.__version_info__ >= (0, 11):  # jax 0.10 crashes if a learner that stops does this
         last = _largest(values.dtype), jnp.asarray(jnp.inf, ranks.dtype)
         rank = jax.lax.reduce((values, ranks), last, _first_pair, (0,))[1]
     else:
