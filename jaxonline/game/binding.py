@@ -90,10 +90,11 @@ ROUNDING = 1e-6  # relative error of a loss at the end of the range
 
 
 def loss_limits(environment: Environment, learner: Any) -> tuple[float, float] | None:
-    """Return the limits of losses of arms that are checked in each round, because nothing could be checked before.
+    """Return the limits of the losses of arms that are checked in each round; None without a check.
 
-    These are the losses of the user's own environments of unknown outcomes. They may exceed the range that the learner
-    assumes by rounding errors. Nothing is checked in our environments of any losses, such as `GaussianArms`.
+    The user's own environments of unknown outcomes have this check. Their losses may exceed the range that the learner
+    assumes by rounding errors. Environments of this package are not checked: they declare their outcomes, or have
+    losses without limits, such as `GaussianArms`.
     """
     limits, inner = learner.loss_range, environment
     while isinstance(inner, EnvironmentWrapper):

@@ -175,7 +175,7 @@ class Live:
         reward: ArrayLike | None = None, decision: ArmDecision | int | None = None, arm: int | None = None,
         probability: ArrayLike | None = None,
     ) -> Round:  # fmt: skip
-        """Close an open round: the learner learns from the outcome as far as its feedback allows.
+        """Close an open round: the learner learns from the part of the outcome that its feedback reveals.
 
         Args:
             x: the instance of the open round, as a check; None to omit it.

@@ -16,6 +16,7 @@ from jaxonline.logs.values import (
     Interval,
     IntervalOptions,
     PolicyValue,
+    RowWeights,
     choose_parameter,
     make_value,
     threshold_grid,
@@ -233,6 +234,13 @@ def _predict(log: Log, probabilities: ArrayLike, model: Any) -> tuple[np.ndarray
     return base, logged
 
 
+def _parts(log: Log, probabilities: ArrayLike, model: Any) -> tuple[RowWeights, np.ndarray, np.ndarray]:
+    """Return the weights, the predicted values of the policy [n], and the errors of the predicted rewards [n]."""
+    weighed = weigh_rows(log, probabilities)
+    base, logged = _predict(log, probabilities, fit_rewards(log) if model is None else model)
+    return weighed, base, log.rewards - logged
+
+
 @validate_arguments
 def direct_method(
     log: Log, probabilities: ArrayLike, model: Any = None, *, level: OpenUnitFloat = 0.95,
@@ -275,8 +283,8 @@ def doubly_robust(
     """Doubly robust estimator (DR): the mean of sum over arms of probability q(arm) + w (r - q(logged arm)).
 
     Bias: none, if the propensities are correct, or if q is the mean reward of each arm; q must not depend on the reward
-    of the row, as in `fit_rewards` with several blocks. Variance: (Var of sum of probability q + E w^2 (r - q)^2 - ...)
-    / n, small if the model predicts well: the weights multiply only its errors.
+    of the row, as in `fit_rewards` with several blocks. Variance: (Var v(x) + E Var(w (r - q) | x)) / n, where v(x) is
+    the policy's mean reward in context x. It is small if the model predicts well: weights multiply only its errors.
 
     Args:
         log: the log.
@@ -300,9 +308,8 @@ def doubly_robust(
         >>> jo.logs.doubly_robust(log, [0.9, 0.1], model=[0.5, 0.0]).value
         0.9
     """
-    weighed, options = weigh_rows(log, probabilities), IntervalOptions(level, interval, max_weight)
-    base, logged = _predict(log, probabilities, fit_rewards(log) if model is None else model)
-    terms = base + weighed.weights * (log.rewards - logged)
+    weighed, base, residuals = _parts(log, probabilities, model)
+    terms, options = base + weighed.weights * residuals, IntervalOptions(level, interval, max_weight)
     return make_value("doubly robust", log, weighed, terms, options, unbiased=True)
 
 
@@ -337,9 +344,8 @@ def switch_dr(
         >>> round(jo.logs.switch_dr(log, [0.9, 0.1], model=[0.5, 0.0], threshold=1.5).value, 9)
         0.45
     """
-    weighed, options = weigh_rows(log, probabilities), IntervalOptions(level, interval, max_weight)
-    base, logged = _predict(log, probabilities, fit_rewards(log) if model is None else model)
-    w, residuals = weighed.weights, log.rewards - logged
+    weighed, base, residuals = _parts(log, probabilities, model)
+    w, options = weighed.weights, IntervalOptions(level, interval, max_weight)
     parameter, terms = choose_parameter(
         threshold, threshold_grid(w), lambda own: base + np.where(w <= own, w, 0.0) * residuals
     )
@@ -378,9 +384,8 @@ def dr_shrinkage(
         >>> round(value, 6)  # the weight 1.8 becomes 0.9
         0.675
     """
-    weighed, options = weigh_rows(log, probabilities), IntervalOptions(level, interval, max_weight)
-    base, logged = _predict(log, probabilities, fit_rewards(log) if model is None else model)
-    w, residuals = weighed.weights, log.rewards - logged
+    weighed, base, residuals = _parts(log, probabilities, model)
+    w, options = weighed.weights, IntervalOptions(level, interval, max_weight)
 
     def shrink(own: float) -> np.ndarray:
         return base + w / (1.0 + w**2 / own) * residuals  # the same weight, also for an infinite strength

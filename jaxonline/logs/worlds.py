@@ -189,7 +189,7 @@ class RandomPolicy(Learner):
         return Draw(random.weighted_index(key, p), p)
 
     def update(self, key: Any, state: tuple[()], oracle: Any) -> tuple[tuple[()], tuple[()]]:
-        """Learn nothing."""
+        """Keep the empty state: the policy does not learn."""
         return state, ()
 
 
