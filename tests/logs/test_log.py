@@ -112,8 +112,8 @@ def test_bad_cells_raise_errors_that_name_the_column_and_the_row(tmp_path, colum
 
 
 def test_missing_columns_empty_tables_and_too_many_texts_raise_errors(tmp_path):
-    with pytest.raises(ValueError, match=r"must have the column 'clik' .*did you mean 'click'"):
-        jo.Log.from_table(FRAME, **NAMES | {"reward": "clik"})
+    with pytest.raises(ValueError, match=r"must have the column 'clicked' .*did you mean 'click'"):
+        jo.Log.from_table(FRAME, **NAMES | {"reward": "clicked"})
     with pytest.raises(ValueError, match="at least one row"):
         jo.Log.from_table(FRAME[:0], **NAMES)
     many = pd.DataFrame({"item": np.zeros(1001), "click": 0, "p": 0.5, "user": [f"u{i}" for i in range(1001)]})
