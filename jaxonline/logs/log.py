@@ -132,7 +132,7 @@ class Log:
         features = [_features(source, frame, name) for name in context]
         contexts = np.concatenate(features, axis=1) if features else None
         try:
-            return cls(contexts, **numbers, n_arms=n_arms, reward_range=reward_range)
+            return cls(contexts, **numbers, n_arms=n_arms, reward_range=reward_range)  # type: ignore[arg-type]
         except ArgumentError as error:
             if error.argument not in columns:
                 raise
