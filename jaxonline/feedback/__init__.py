@@ -28,5 +28,9 @@ from jaxonline.feedback.moves import OnRequest as OnRequest
 from jaxonline.feedback.moves import OnRequestOracle as OnRequestOracle
 from jaxonline.feedback.moves import SemiBandit as SemiBandit
 from jaxonline.feedback.moves import SemiBanditOracle as SemiBanditOracle
+from jaxonline.feedback.partial import FeedbackGraph as FeedbackGraph
+from jaxonline.feedback.partial import GraphOracle as GraphOracle
+from jaxonline.feedback.partial import PartialMonitoring as PartialMonitoring
+from jaxonline.feedback.partial import SymbolOracle as SymbolOracle
 from jaxonline.feedback.replicates import Replicates as Replicates
 from jaxonline.feedback.replicates import ReplicatesOracle as ReplicatesOracle

@@ -31,6 +31,8 @@ from jaxonline.learners.bandits.index_policies import IndexPolicy as IndexPolicy
 from jaxonline.learners.bandits.index_policies import UCB1Tuned as UCB1Tuned
 from jaxonline.learners.bandits.moving import DiscountedUCB as DiscountedUCB
 from jaxonline.learners.bandits.moving import SlidingWindowUCB as SlidingWindowUCB
+from jaxonline.learners.bandits.partial import EXP3G as EXP3G
+from jaxonline.learners.bandits.partial import FeedExp3 as FeedExp3
 from jaxonline.learners.bandits.sets_and_duels import CUCB as CUCB
 from jaxonline.learners.bandits.sets_and_duels import RUCB as RUCB
 from jaxonline.learners.bandits.thompson import BernoulliThompson as BernoulliThompson

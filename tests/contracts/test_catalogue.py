@@ -53,7 +53,10 @@ OWN_ARGUMENTS = {
             "type": "Storage", "tensor_levels": 1, "deepest": 6, "most_pairs": 4, "most_fresh": 12, "n_chunks": 20,
         },
     },
-    "SparseBooleans": {"dimension": 4},
+    "SparseBooleans": {"dimension": 4}, "FeedbackGraph": {"adjacency": [[0, 1], [1, 1]]},
+    "FeedExp3.over_horizon": {
+        "game": {"type": "PartialMonitoring", "losses": [[0, 1], [1, 0]], "signals": [[0, 1], [0, 0]]},
+    },
     "passive_aggressive": {"variant": "PA-I"}, "warmup_cosine_decay_schedule": {"decay_steps": 10},
     "piecewise_interpolate_schedule": {"interpolate_type": "linear"},
 }  # fmt: skip

@@ -17,9 +17,11 @@ from jaxonline.feedback import (
     CopiesOracle,
     DuelOracle,
     FullOracle,
+    GraphOracle,
     LossOfMoveOracle,
     OnRequestOracle,
     SemiBanditOracle,
+    SymbolOracle,
 )
 from jaxonline.game import Draw, Specs, binding
 from jaxonline.game.roles import Oracle
@@ -28,6 +30,7 @@ from jaxonline.learners.bandits.index_policies import Tally
 from jaxonline.parameters.struct import cast_leaves
 
 MAX_COPIES = 8
+MoveFeedback = jo.Bandit | jo.SemiBandit | jo.Duel | jo.LossOfMove | jo.FeedbackGraph | jo.PartialMonitoring
 
 
 @pytest.fixture(params=LEARNERS)
@@ -117,6 +120,12 @@ def poisoned_oracle(feedback: Any, material: dict[str, Any], move: Any, poison: 
     if isinstance(feedback, jo.Duel):
         chosen = (jnp.arange(D) == move[0])[:, None] & (jnp.arange(D) == move[1])[None, :]
         return DuelOracle(material["context"], move, jnp.where(chosen, material["outcome"], poison))
+    if isinstance(feedback, jo.FeedbackGraph):
+        shown = feedback.adjacency[move.arm] > 0
+        losses = jnp.where(shown, material["outcome"], poison)
+        return GraphOracle(material["context"], move, losses, feedback.adjacency)
+    if isinstance(feedback, jo.PartialMonitoring):
+        return SymbolOracle(poison, move, feedback.open(None, 0, poison, material["outcome"], move).symbol())
     if isinstance(feedback, jo.LossOfMove):
         return LossOfMoveOracle(poison, move, feedback.loss(move, material["outcome"]))
     if isinstance(feedback, jo.OnRequest):
@@ -140,7 +149,8 @@ def material_of(entry: Entry, seed: int) -> dict[str, Any]:
         "context": rng.dirichlet(np.ones(D), size=D) if entry.contexts else np.zeros(0),
     }
     material = jax.tree.map(jnp.asarray, {name: np.asarray(array, np.float32) for name, array in arrays.items()})
-    return material | {"outcome": material["losses"] if entry.losses_of_arms else material["labels"][0]}
+    outcome = jnp.abs(material["labels"][0] * 10) // 1 % D if entry.indices else material["labels"][0]
+    return material | {"outcome": material["losses"] if entry.losses_of_arms else outcome}
 
 
 def specs_of(entry: Entry, dtype: Any = np.float32) -> Specs:
@@ -164,7 +174,7 @@ def steps_under_poison(entry: Entry) -> dict[str, Any]:
         asked = []
         for material, key in zip(materials, keys, strict=True):
             x = material["context"] if entry.losses_of_arms else material["copies"][0]
-            answers_move = isinstance(feedback, jo.Bandit | jo.SemiBandit | jo.Duel | jo.LossOfMove)
+            answers_move = isinstance(feedback, MoveFeedback)
             move = learner.predict(key, state, x) if answers_move else None
             oracle = poisoned_oracle(feedback, material, move, poison)
             state, _ = learner.update(key, state, oracle)
@@ -316,6 +326,7 @@ def test_one_program_for_all_numbers_and_moves_depend_on_the_past(entry):
         other = jo.replace(other, surrogate=entry.learner.surrogate)
     slower = jo.play(game, other, keys[0], ROUNDS)
     fourth = jnp.round(1.0 - rows.y[3]) if entry.losses_of_arms else rows.y[3] * (-1.0 if entry.classes else -5.0)
+    fourth = (rows.y[3] + 1) % D if entry.indices else fourth
     y = rows.y.at[3].set(fourth)
     elsewhere = jo.Game(jo.replace(rows, y=y), entry.feedback, loss=entry.loss)
     changed = jo.play(elsewhere, entry.learner, keys[0], ROUNDS)
