@@ -5,7 +5,6 @@ Most comparators sum `statistic(x, y)` over the rounds (inside the simulation, o
 comparators in `rkhs` need all instances and outcomes instead.
 """
 
-from jaxonline.comparators.arms import BestAction as BestAction
 from jaxonline.comparators.arms import BestArm as BestArm
 from jaxonline.comparators.arms import BestExpert as BestExpert
 from jaxonline.comparators.arms import BestOfEachRound as BestOfEachRound

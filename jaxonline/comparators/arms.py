@@ -1,6 +1,6 @@
 """Comparators with finitely many moves: arms, experts, sets, pairs, and sequences of segments."""
 
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -10,12 +10,12 @@ from jaxtyping import Array, ArrayLike, Float, Int
 from jaxonline.environments.bandit_games import Preferences
 from jaxonline.game.roles import Comparator
 from jaxonline.losses import ZeroOne
-from jaxonline.losses.arms import MatrixLoss, PairLoss, Select, set_size
+from jaxonline.losses.arms import PairLoss, Select, set_size
 from jaxonline.losses.base import AnyLoss
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.struct import set_field, static, struct
-from jaxonline.parameters.types import Component, Count, PyTree
+from jaxonline.parameters.types import Count, PyTree
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Cumulative statistic of a comparator over a data set.
@@ -70,36 +70,6 @@ class BestArm:
 
     def best_predictor(self, sums: Float[np.ndarray, "... K"]) -> np.ndarray:
         """Index of the best arm."""
-        return np.asarray(sums).argmin(axis=-1)
-
-
-@struct
-class BestAction:
-    """Best action in hindsight of a finite game, whose outcomes are indices of columns of a matrix of losses.
-
-    Args:
-        loss: the loss of the game, which has the matrix.
-
-    Example:
-        >>> import numpy as np, jaxonline as jo
-        >>> best = jo.comparators.BestAction(jo.losses.MatrixLoss([[0.0, 1.0], [0.5, 0.5]]))
-        >>> best.best_loss(np.asarray(best.statistic((), np.int32(1)))).item()
-        0.5
-    """
-
-    loss: Annotated[MatrixLoss, Component("`MatrixLoss`")]
-    label: ClassVar[str] = "the best action"
-
-    def statistic(self, x: PyTree, y: Array) -> Float[Array, "N"]:
-        """Losses of all actions in one round."""
-        return self.loss.gradient((), y)
-
-    def best_loss(self, sums: Float[np.ndarray, "... N"]) -> Float[np.ndarray, "..."]:
-        """Smallest cumulative loss."""
-        return np.asarray(sums).min(axis=-1)
-
-    def best_predictor(self, sums: Float[np.ndarray, "... N"]) -> np.ndarray:
-        """Index of the best action."""
         return np.asarray(sums).argmin(axis=-1)
 
 

@@ -1,7 +1,6 @@
 """Feedback that shows a part of the losses: feedback graphs, and finite games with signals (partial monitoring)."""
 
 import functools
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -11,7 +10,6 @@ from jaxtyping import Array, Float, Int
 
 from jaxonline.feedback.moves import MoveOracle
 from jaxonline.game.roles import Draw, Feedback, Specs
-from jaxonline.losses.arms import MatrixLoss
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
@@ -41,7 +39,7 @@ class GraphOracle(MoveOracle):
 
     def __init__(self, x: PyTree, move: Any, y: Float[Array, "K"], adjacency: Float[Array, "K K"]):
         super().__init__(x, move, y)
-        self.adjacency = adjacency
+        self.adjacency = adjacency.astype(y.dtype)
         self.observed = adjacency[move.arm if isinstance(move, Draw) else move] > 0
 
     def losses(self) -> Float[Array, "K"]:
@@ -50,18 +48,21 @@ class GraphOracle(MoveOracle):
         return jnp.where(self.observed, self._y, 0.0)
 
 
+def check_vectors(name: str, number: int, specs: Specs) -> None:
+    """Raise a ValueError if outcomes are not vectors of the losses of a number of arms or actions."""
+    if (shape := getattr(specs.outcome, "shape", None)) != (number,):
+        raise ArgumentError(name, f"must have a row for each arm (got {number} rows, and outcomes of shape {shape})")
+
+
 def _as_adjacency(value: Any, name: str) -> Array:
     array = jax_array(name, value, ndim=2, ge=0.0, le=1.0)
     entries = check.concrete_array(array)
-    if array.shape[0] != array.shape[1]:
-        raise ArgumentError(name, f"must be a square matrix (got shape {array.shape})")
-    if entries is not None and not np.isin(entries, (0, 1)).all():
-        raise ArgumentError(name, f"must have entries 0 and 1 (got {check.quote(value)})")
+    if array.shape[0] != array.shape[1] or (entries is not None and not np.isin(entries, (0, 1)).all()):
+        raise ArgumentError(name, f"must be a square matrix of 0 and 1 (got {check.quote(value)})")
     return array
 
 
 Adjacency = Annotated[Any, Shape("K", "K"), Interval(ge=0, le=1), Convert(_as_adjacency)]
-"""A square matrix of 0 and 1: the pull of arm i shows the loss of arm j if entry [i, j] is 1."""
 
 
 @cites("alon2015online")
@@ -85,14 +86,11 @@ class FeedbackGraph(Feedback):
     adjacency: Adjacency
 
     def check_specs(self, specs: Specs) -> None:
-        """Raise a ValueError if outcomes are not vectors with an entry for each arm of the graph."""
-        shape, n_arms = getattr(specs.outcome, "shape", None), self.adjacency.shape[-1]
-        if shape != (n_arms,):
-            raise ArgumentError("adjacency", f"must have a row for each arm (got {n_arms} rows, outcomes {shape})")
+        """Raise a ValueError if no arm shows the loss of some arm, or outcomes have another number of arms."""
+        self.check_observable()
+        check_vectors("adjacency", self.adjacency.shape[-1], specs)
 
-    def open(
-        self, key: Any, t: Int[Array, ""], x: PyTree, y: Float[Array, "K"], y_hat: Any, state: PyTree = ()
-    ) -> GraphOracle:
+    def open(self, key: Any, t: Any, x: PyTree, y: Float[Array, "K"], y_hat: Any, state: PyTree = ()) -> GraphOracle:
         """Return the oracle of one round."""
         return GraphOracle(x, y_hat, y, self.adjacency)
 
@@ -107,8 +105,13 @@ class FeedbackGraph(Feedback):
         shows = np.asarray(self.adjacency) > 0
         if not shows.any(axis=0).all():
             return "none"
-        shown_by_all_others = (shows | np.eye(len(shows), dtype=bool)).all(axis=0)
-        return "strong" if (shows.diagonal() | shown_by_all_others).all() else "weak"
+        by_all_others = (shows | np.eye(len(shows), dtype=bool)).all(axis=0)
+        return "strong" if (shows.diagonal() | by_all_others).all() else "weak"
+
+    def check_observable(self) -> None:
+        """Raise a ValueError if no arm shows the loss of some arm."""
+        if self.observability == "none":
+            raise ArgumentError("adjacency", "must have a 1 in each column, as hidden losses cannot be learned")
 
     @property
     def dominating_set(self) -> tuple[int, ...]:
@@ -149,9 +152,9 @@ def _nearest_fraction(entry: Any) -> Fraction:
 
 def _as_rationals(value: Any, name: str) -> tuple[tuple[float, ...], ...]:
     """Return a matrix as a tuple of rows, which is hashable; 1/3 in float32 becomes 1/3 in float64."""
-    entries = np.asarray(value if hasattr(value, "dtype") else check.array(name, value, ndim=2))
-    check.array(name, entries, ndim=2)
-    return tuple(tuple(float(_nearest_fraction(entry)) for entry in row) for row in entries)
+    return tuple(
+        tuple(float(_nearest_fraction(e)) for e in row) for row in np.asarray(check.array(name, value, ndim=2))
+    )
 
 
 Rationals = Annotated[Any, Shape("N", "M"), Convert(_as_rationals)]
@@ -162,14 +165,15 @@ Rationals = Annotated[Any, Shape("N", "M"), Convert(_as_rationals)]
 class PartialMonitoring(Feedback):
     """Finite partial monitoring: the learner observes only a symbol, given by a matrix of its action and the outcome.
 
-    An outcome is the index of a column, 0 to M - 1, such as the outcomes of `DataStream(None, columns)`. Moves are
-    actions, 0 to N - 1, or `Draw`s. The loss of the game is the property `loss`, and the comparator is
-    `comparators.BestAction(feedback.loss)`. All linear algebra is exact: a number is read as the fraction with a
-    denominator of at most a million that has the same floating-point value, if there is one.
+    Moves are actions, 0 to N - 1, or `Draw`s. An outcome of the environment is a column of the matrix of losses, such
+    as a row of `DataStream(None, np.transpose(losses)[columns])`, so that `losses.ArmLoss` and `BestArm` apply. All
+    linear algebra is exact: a number is read as the fraction with a denominator of at most a million that has the same
+    floating-point value, if there is one.
 
     Args:
         losses: losses [N, M] of the actions.
-        signals: symbols [N, M], any numbers; the oracle shows their ranks 0, 1, ... among the different numbers.
+        signals: symbols [N, M], any numbers. The oracle shows the number of the first column in which the action has
+            the same symbol, from 0.
 
     Raises:
         ValueError: the matrices have different shapes.
@@ -189,166 +193,128 @@ class PartialMonitoring(Feedback):
         if shapes[0] != shapes[1]:
             raise ArgumentError("signals", f"must have the shape of losses, {shapes[0]} (got {shapes[1]})")
 
-    @property
-    def loss(self) -> MatrixLoss:
-        """The loss of the game."""
-        return MatrixLoss(self.losses)
-
     def check_specs(self, specs: Specs) -> None:
-        """Raise a ValueError if outcomes are not single numbers, the indices of columns."""
-        if getattr(specs.outcome, "shape", None) != ():
-            raise ArgumentError("outcomes", f"must be indices of columns for PartialMonitoring (got {specs.outcome})")
+        """Raise a ValueError if outcomes are not columns of losses, or equal columns of losses have other symbols."""
+        check_vectors("losses", len(self.losses), specs)
+        columns = set(zip(*self.losses, *self.symbols.tolist(), strict=True))
+        if len(columns) > len(set(zip(*self.losses, strict=True))):
+            raise ArgumentError("losses", "must have different columns, or equal symbols in equal columns")
 
-    def open(self, key: Any, t: Int[Array, ""], x: PyTree, y: Array, y_hat: Any, state: PyTree = ()) -> SymbolOracle:
-        """Return the oracle of one round; a number that is no index has the symbol of the nearest column."""
-        symbols = jnp.asarray(self.symbols, jnp.int32)
-        column = jnp.clip(y.astype(jnp.int32), 0, symbols.shape[1] - 1)
-        return SymbolOracle(x, y_hat, symbols[y_hat.arm if isinstance(y_hat, Draw) else y_hat, column])
+    def open(self, key: Any, t: Any, x: PyTree, y: Float[Array, "N"], y_hat: Any, state: PyTree = ()) -> SymbolOracle:
+        """Return the oracle of one round; the outcome is the nearest column of the losses."""
+        distances = jnp.sum(jnp.abs(jnp.asarray(self.losses, y.dtype) - y[:, None]), axis=0)
+        arm = y_hat.arm if isinstance(y_hat, Draw) else y_hat
+        return SymbolOracle(x, y_hat, jnp.asarray(self.symbols, jnp.int32)[arm, jnp.argmin(distances)])
 
     @property
     def symbols(self) -> Int[np.ndarray, "N M"]:
-        """The symbols as ranks 0, 1, ... among the different numbers in `signals`."""
-        return np.unique(self.signals, return_inverse=True)[1].reshape(np.shape(self.signals)).astype(np.int32)
+        """The symbols as the numbers that the oracle shows."""
+        return _same_symbol(self.signals).argmax(axis=2)
 
     @property
     def observability(self) -> Literal["trivial", "local", "global", "hopeless"]:
         """The class of the game, which decides the growth of its minimax regret.
 
-        "trivial": an action is always the best; no regret. "local": neighbouring actions show the difference of their
-        losses; the regret grows as T^(1/2). "global": all actions together show it; T^(2/3). "hopeless": linear.
+        "trivial": an action is always the best; no regret. "local": neighbouring actions, and those between them, show
+        the difference of their losses; the regret grows as T^(1/2). "global": all actions together show it; T^(2/3).
+        "hopeless": linear.
         """
-        return _analyse(self.losses, self.signals).observability
+        return self.analysis.observability
 
     @property
-    def candidates(self) -> tuple[int, ...]:
-        """The Pareto-optimal actions: each has the smallest expected loss in an open set of laws of the outcome."""
-        return _analyse(self.losses, self.signals).candidates
-
-    @property
-    def estimators(self) -> Float[np.ndarray, "C N S"]:
-        """Numbers for each candidate, action and symbol: over the actions they add up to the loss of the candidate.
-
-        It is the loss minus the mean loss of all candidates, for every outcome. The numbers have the smallest sum of
-        squares. Raises a ValueError if the game is hopeless.
-        """
-        table = _analyse(self.losses, self.signals).estimators
-        if table is None:
-            raise ArgumentError("signals", "must show the losses of the candidates (got a hopeless game)")
-        return table
+    def analysis(self) -> "GameAnalysis":
+        """The class, the Pareto-optimal actions, and estimators of their losses."""
+        return _analyse(self.losses, self.signals)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Classes of finite games: Bartok, Foster, Pal, Rakhlin and Szepesvari (2014), by exact linear algebra.
+# Classes of finite games: Bartok, Foster, Pal, Rakhlin and Szepesvari (2014), by exact linear algebra with fractions.
 
 
-class _Analysis(NamedTuple):
+class GameAnalysis(NamedTuple):
+    """Properties of a finite game.
+
+    Attributes:
+        candidates: the Pareto-optimal actions: each has the smallest expected loss in an open set of laws of the
+            outcome.
+        observability: as in `PartialMonitoring`.
+        estimators: numbers [C, N, M] of each candidate, action and shown symbol. For every outcome, their sum over the
+            actions is the loss of the candidate minus the mean loss of all candidates. Of all such numbers, these have
+            the smallest sum of squares. None if the game is hopeless.
+    """
+
     candidates: tuple[int, ...]
     observability: Any
-    estimators: np.ndarray | None
+    estimators: Float[np.ndarray, "C N M"] | None
 
 
-_Row = Sequence[Fraction]
+def _same_symbol(signals: Any) -> Int[np.ndarray, "N M M"]:
+    """Return 1 where an action has the same symbol for two outcomes, else 0."""
+    return np.equal(np.array(signals)[:, :, None], np.array(signals)[:, None, :]).astype(int)
 
 
 @functools.lru_cache(maxsize=256)
-def _analyse(losses: tuple[tuple[float, ...], ...], signals: tuple[tuple[float, ...], ...]) -> _Analysis:
-    rows = [tuple(_nearest_fraction(entry) for entry in row) for row in losses]
-    actions, n_columns = range(len(rows)), range(len(rows[0]))
-
-    def solve(targets: list[_Row], shown: Sequence[int]) -> list[list[Fraction]] | None:
-        """Solve S'S w = target, where S has a row for each symbol of the shown actions; S w is the smallest v."""
-        gram = [[Fraction(sum(signals[k][y] == signals[k][z] for k in shown)) for z in n_columns] for y in n_columns]
-        return _solutions(gram, targets)
-
-    candidates = tuple(i for i in actions if _is_positive_somewhere([_minus(r, rows[i]) for r in rows if r != rows[i]]))
-    pairs = [(i, j) for i in candidates for j in candidates if i < j and rows[i] != rows[j]]
-    # the set of laws at which both actions are best is a facet of their cells; `between` are the actions best there
-    between = {pair: [k for k in actions if _is_between(rows[k], *(rows[i] for i in pair))] for pair in pairs}
-    neighbours = [pair for pair in pairs if _are_neighbours(rows, *pair, between[pair])]
-    differences = [_minus(rows[i], rows[j]) for i, j in neighbours]
-    mean = [sum(column) / len(candidates) for column in zip(*(rows[i] for i in candidates), strict=True)]
-    solutions = solve([_minus(rows[i], mean) for i in candidates], actions)
-    if not neighbours:
-        observability = "trivial"
-    elif solutions is None:
-        observability = "hopeless"
-    else:
-        is_local = all(solve([d], between[pair]) for d, pair in zip(differences, neighbours, strict=True))
-        observability = "local" if is_local else "global"
-    if solutions is None:
-        return _Analysis(candidates, observability, None)
-    ranks = {symbol: rank for rank, symbol in enumerate(sorted({s for row in signals for s in row}))}
-    table = np.zeros((len(candidates), len(rows), len(ranks)))
-    for c, w in enumerate(solutions):
-        for k in actions:
-            for symbol in set(signals[k]):
-                table[c, k, ranks[symbol]] = sum(w[y] for y in n_columns if signals[k][y] == symbol)
-    return _Analysis(candidates, observability, table)
+def _analyse(losses: tuple[tuple[float, ...], ...], signals: tuple[tuple[float, ...], ...]) -> GameAnalysis:
+    L, same = np.array([[_nearest_fraction(entry) for entry in row] for row in losses]), _same_symbol(signals)
+    candidates = [i for i in range(len(L)) if _is_positive_somewhere(L[(L[i] != L).any(axis=1)] - L[i])]
+    # S has a row for each action and symbol, with 1 for the outcomes that show the symbol, so same.sum(axis=0) is S'S.
+    # The smallest numbers v with S'v = target are v = S w with S'S w = target.
+    w = _solve(same.sum(axis=0), L[candidates] - L[candidates].sum(axis=0) / len(candidates))
+    pairs = [(L[i] - L[j], _neighbourhood(L, i, j)) for i in candidates for j in candidates if (L[i] != L[j]).any()]
+    shown = [_solve(same[around].sum(axis=0), difference[None]) for difference, around in pairs if around]
+    if not shown or w is None:
+        return GameAnalysis(tuple(candidates), "hopeless" if shown else "trivial", None)
+    estimators = np.tensordot(w, same, ([1], [2])).astype(float)
+    return GameAnalysis(tuple(candidates), "global" if any(v is None for v in shown) else "local", estimators)
 
 
-def _minus(first: _Row, second: _Row) -> list[Fraction]:
-    return [a - b for a, b in zip(first, second, strict=True)]
+def _neighbourhood(L: np.ndarray, i: int, j: int) -> list[int]:
+    """Return the actions that are best wherever i and j are both best; none if i and j are not neighbours.
 
-
-def _is_between(row: _Row, first: _Row, second: _Row) -> bool:
-    """Whether row = a first + (1 - a) second with a in [0, 1]."""
-    difference, offset = _minus(first, second), _minus(row, second)
-    a = next(o / d for o, d in zip(offset, difference, strict=True) if d)
-    return 0 <= a <= 1 and all(o == a * d for o, d in zip(offset, difference, strict=True))
-
-
-def _are_neighbours(rows: Sequence[_Row], i: int, j: int, between: Sequence[int]) -> bool:
-    """Whether a law of the outcome exists at which i and j are equal, and better than all actions not between them."""
-    d = _minus(rows[i], rows[j])
-    rays = [{y: Fraction(1)} for y in range(len(d)) if not d[y]]  # they span the laws at which i and j are equal
-    rays += [{y: -d[z], z: d[y]} for y in range(len(d)) for z in range(len(d)) if d[y] > 0 > d[z]]
-    others = [_minus(rows[k], rows[i]) for k in range(len(rows)) if k not in between]
-    return _is_positive_somewhere(
-        [[sum((o[y] * r for y, r in ray.items()), Fraction(0)) for ray in rays] for o in others]
-    )
-
-
-def _pivot(table: list[list[Fraction]], row: int, column: int) -> None:
-    """Make a column of the table a unit vector, by row operations."""
-    table[row] = [entry / table[row][column] for entry in table[row]]
-    for i, other in enumerate(table):
-        if i != row and (factor := other[column]):
-            table[i] = [a - factor * b for a, b in zip(other, table[row], strict=True)]
-
-
-def _solutions(matrix: list[list[Fraction]], targets: list[_Row]) -> list[list[Fraction]] | None:
-    """Solve matrix w = target for each target; None if a target has no solution."""
-    n, pivots = len(matrix), []
-    table = [[*matrix[y], *(target[y] for target in targets)] for y in range(n)]
-    for column in range(n):
-        row = next((i for i in range(len(pivots), n) if table[i][column]), None)
-        if row is not None:
-            table[len(pivots)], table[row] = table[row], table[len(pivots)]
-            _pivot(table, len(pivots), column)
-            pivots.append(column)
-    if any(any(row[n:]) for row in table[len(pivots) :]):
-        return None
-    at = {column: row for row, column in enumerate(pivots)}
-    return [[table[at[y]][n + k] if y in at else Fraction(0) for y in range(n)] for k in range(len(targets))]
-
-
-def _is_positive_somewhere(matrix: Sequence[_Row]) -> bool:
-    """Whether weights w >= 0 exist with matrix w > 0 in every row: whether the value of a matrix game is positive.
-
-    The simplex method with Bland's rule, which ends, solves the game: with positive entries, 1 / value is the largest
-    sum of x >= 0 with x' entries <= 1.
+    These have the losses a L[i] + (1 - a) L[j] with a in [0, 1]. Actions are neighbours if a law of the outcome exists
+    at which they are equal, and better than all others.
     """
-    if not matrix:
-        return True
-    shift = 1 - min(min(row) for row in matrix)
-    n, n_columns = len(matrix), len(matrix[0])
-    unit = [[Fraction(int(c == d)) for d in range(n_columns)] for c in range(n_columns)]
-    table = [[*(row[c] + shift for row in matrix), *unit[c], Fraction(1)] for c in range(n_columns)]
-    table.append([Fraction(-1)] * n + [Fraction(0)] * (n_columns + 1))
-    basis = list(range(n, n + n_columns))
-    while (enters := next((k for k, cost in enumerate(table[-1][:-1]) if cost < 0), None)) is not None:
-        ratios = [(row[-1] / row[enters], basis[c], c) for c, row in enumerate(table[:-1]) if row[enters] > 0]
-        leaves = min(ratios)[2]
-        _pivot(table, leaves, enters)
-        basis[leaves] = enters
-    return table[-1][-1] * shift < 1
+    d, offsets, M = L[i] - L[j], L - L[j], L.shape[1]
+    a = offsets[:, d.nonzero()[0][0]] / d[d.nonzero()[0][0]]
+    around = [k for k in range(len(L)) if 0 <= a[k] <= 1 and (offsets[k] == a[k] * d).all()]
+    unit = np.eye(M, dtype=int)  # rays that span the laws of the outcome at which i and j are equal
+    rays = [unit[y] for y in range(M) if not d[y]]
+    rays += [d[y] * unit[z] - d[z] * unit[y] for y in range(M) for z in range(M) if d[y] > 0 > d[z]]
+    return around if _is_positive_somewhere((np.delete(L, around, axis=0) - L[i]) @ np.array(rays).T) else []
+
+
+def _pivot(table: np.ndarray, row: int, column: int) -> None:
+    """Make a column of the table a unit vector, by row operations."""
+    table[row] /= table[row, column]
+    others = np.arange(len(table)) != row
+    table[others] -= np.outer(table[others, column], table[row])
+
+
+def _solve(matrix: np.ndarray, targets: np.ndarray) -> np.ndarray | None:
+    """Solve matrix w = target for each row of targets; None if a target has no solution."""
+    n, pivots = len(matrix), {}  # the row of each column
+    table, solution = np.concatenate([matrix, targets.T], axis=1) + Fraction(0), np.zeros_like(targets.T)
+    for column in range(n):
+        if rows := [row for row in range(n) if table[row, column] and row not in pivots.values()]:
+            _pivot(table, rows[0], column)
+            pivots[column] = rows[0]
+    solution[list(pivots)] = table[list(pivots.values()), n:]
+    return None if np.delete(table, list(pivots.values()), axis=0)[:, n:].any() else solution.T
+
+
+def _is_positive_somewhere(rows: np.ndarray) -> bool:
+    """Whether weights w >= 0 exist with rows w > 0: whether the value of a matrix game is positive.
+
+    The simplex method with Bland's rule, which ends, solves the game: if all entries are positive, 1 / value is the
+    largest sum of x >= 0 with x' rows <= 1.
+    """
+    matrix = np.vstack([rows, np.ones((1, rows.shape[1]), int)])  # the last row is always positive
+    shift = 1 - matrix.min()
+    n, m = matrix.shape
+    walls, basis = [(matrix + shift).T, np.eye(m, dtype=int), np.ones((m, 1), int)], np.arange(n, n + m)
+    table = np.vstack([np.hstack(walls), [-1] * n + [0] * (m + 1)]) + Fraction(0)
+    while (enters := (table[-1, :-1] < 0).nonzero()[0]).size:
+        ratios = [(table[c, -1] / table[c, enters[0]], basis[c], c) for c in range(m) if table[c, enters[0]] > 0]
+        _pivot(table, leaves := min(ratios)[2], enters[0])
+        basis[leaves] = enters[0]
+    return bool(table[-1, -1] * shift < 1)

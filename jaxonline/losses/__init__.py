@@ -5,7 +5,6 @@ A loss has a value, and a gradient in the prediction.
 
 from jaxonline.losses.arms import ArmLoss as ArmLoss
 from jaxonline.losses.arms import ExpectedLoss as ExpectedLoss
-from jaxonline.losses.arms import MatrixLoss as MatrixLoss
 from jaxonline.losses.arms import PairLoss as PairLoss
 from jaxonline.losses.arms import SmallestArms as SmallestArms
 from jaxonline.losses.arms import SumOfArms as SumOfArms

@@ -14,17 +14,7 @@ from jaxonline._xla.barriers import compute_once
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
-from jaxonline.parameters.types import (
-    Component,
-    Convert,
-    Count,
-    NonNegativeInt,
-    PyTree,
-    Shape,
-    Takes,
-    as_floating,
-    jax_array,
-)
+from jaxonline.parameters.types import Component, Count, NonNegativeInt, PyTree, Takes, as_floating
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Outcomes that are computed on request: losses and duels of arms, where an entry that is not read costs nothing.
@@ -306,40 +296,6 @@ class PairLoss:
         if self.winner >= y.shape[0]:
             raise ArgumentError("winner", f"must be an arm, at most {y.shape[0] - 1} (got {self.winner})")
         return y.shape[0]
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-# Loss of an action in a finite game; the outcome y is the index of a column of the matrix of losses.
-
-
-@struct
-class MatrixLoss:
-    """Loss losses[action, y] in a finite game; NaN if the action or the outcome is no index of the matrix.
-
-    The move is an action, or (action, probabilities). The outcome is the index of a column.
-
-    Args:
-        losses: losses [N, M] of N actions and M outcomes.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jaxonline.losses import MatrixLoss
-        >>> float(MatrixLoss([[0.0, 1.0], [0.5, 0.5]])(jnp.int32(1), jnp.int32(0)))
-        0.5
-    """
-
-    losses: Annotated[Any, Shape("N", "M"), Convert(lambda value, name: jax_array(name, value, ndim=2))]
-
-    def __call__(self, y_hat: Any, y: Array) -> Float[Array, ""]:
-        """Return losses[action, y]."""
-        action = jnp.asarray(y_hat[0] if isinstance(y_hat, tuple) else y_hat)
-        column = self.gradient(y_hat, y)
-        return jnp.where((action >= 0) & (action < len(column)), column[action], jnp.nan)
-
-    def gradient(self, y_hat: Any, y: Array) -> Float[Array, "N"]:
-        """Return the losses of all actions: the gradient of <e, losses[:, y]> in the indicator vector e."""
-        losses, y = as_floating(self.losses), jnp.asarray(y)
-        return jnp.where((y >= 0) & (y < losses.shape[1]), losses[:, y.astype(jnp.int32)], jnp.nan)
 
 
 ARM_LOSSES = (ArmLoss, ExpectedLoss, PairLoss, SumOfArms)  # with these, outcomes are losses

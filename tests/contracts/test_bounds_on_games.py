@@ -210,9 +210,9 @@ def test_equal_losses_of_all_arms_are_the_losses_of_the_learner(name, n_arms, n_
     """Tests every learner of the registry that follows an expert or pulls an arm."""
     entry, losses = LEARNERS[name](), np.full((n_rounds, n_arms), 0.75)
     x = np.tile(np.eye(n_arms), (n_rounds, 1, 1)) if entry.contexts else None
-    is_graph = isinstance(entry.feedback, jo.FeedbackGraph)
-    feedback = jo.FeedbackGraph(np.ones((n_arms, n_arms))) if is_graph else entry.feedback
-    game = jo.Game(environments.DataStream(x, losses), feedback, loss=entry.loss)
+    if isinstance(entry.feedback, jo.FeedbackGraph | jo.PartialMonitoring) and n_arms == 1:
+        return  # graphs and games of three arms
+    game = jo.Game(environments.DataStream(x, losses), entry.feedback, loss=entry.loss)
     state, history = jo.play(game, entry.learner, jax.random.key(0), n_rounds)
     np.testing.assert_allclose(history.loss, 0.75, rtol=1e-6)
     assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(state))

@@ -149,8 +149,7 @@ def material_of(entry: Entry, seed: int) -> dict[str, Any]:
         "context": rng.dirichlet(np.ones(D), size=D) if entry.contexts else np.zeros(0),
     }
     material = jax.tree.map(jnp.asarray, {name: np.asarray(array, np.float32) for name, array in arrays.items()})
-    outcome = jnp.abs(material["labels"][0] * 10) // 1 % D if entry.indices else material["labels"][0]
-    return material | {"outcome": material["losses"] if entry.losses_of_arms else outcome}
+    return material | {"outcome": material["losses"] if entry.losses_of_arms else material["labels"][0]}
 
 
 def specs_of(entry: Entry, dtype: Any = np.float32) -> Specs:
@@ -326,7 +325,6 @@ def test_one_program_for_all_numbers_and_moves_depend_on_the_past(entry):
         other = jo.replace(other, surrogate=entry.learner.surrogate)
     slower = jo.play(game, other, keys[0], ROUNDS)
     fourth = jnp.round(1.0 - rows.y[3]) if entry.losses_of_arms else rows.y[3] * (-1.0 if entry.classes else -5.0)
-    fourth = (rows.y[3] + 1) % D if entry.indices else fourth
     y = rows.y.at[3].set(fourth)
     elsewhere = jo.Game(jo.replace(rows, y=y), entry.feedback, loss=entry.loss)
     changed = jo.play(elsewhere, entry.learner, keys[0], ROUNDS)

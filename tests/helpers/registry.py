@@ -24,8 +24,7 @@ class Entry(NamedTuple):
 
     `queries` in a round are None if their number is random. A learner is `randomised` if it draws random numbers in its
     rounds, and `silent` if they are only in its moves. A learner is `coarse` if few moves may be the same after other
-    losses. Rows are instances of three numbers and a number (-1 or +1 with `classes`, 0, 1 or 2 with `indices`); with
-    `losses_of_arms` vectors of
+    losses. Rows are instances of three numbers and a number (-1 or +1 with `classes`); with `losses_of_arms` vectors of
     three losses, with `contexts` for each arm a law on arms or features, with `pairs` matrices of duels. `strict` is
     False for parts of optax that do not run under strict dtype promotion."""
 
@@ -35,7 +34,6 @@ class Entry(NamedTuple):
     pairs: bool = False
     contexts: bool = False
     classes: bool = False
-    indices: bool = False
     loss: Any = losses.Squared()
     queries: int | None = 1
     randomised: bool = False
@@ -56,8 +54,6 @@ class Entry(NamedTuple):
         if self.losses_of_arms:
             x = rng.dirichlet(np.ones(D), size=(n, D)) if self.contexts else None
             return jo.environments.DataStream(x, rng.uniform(size=(n, *self.outcome_shape)))
-        if self.indices:
-            y = np.abs(y * 10) // 1 % D
         return jo.environments.DataStream(X, np.sign(y) if self.classes else y)
 
 
@@ -147,7 +143,7 @@ DICTIONARY = estimators.Dictionary(np.array([[[0.5, -1.0, 0.2]], [[1.5, 0.3, -0.
 FOURIER = estimators.FourierFeatures(np.array([[0.5, -1.0, 0.2], [1.5, 0.3, -0.7]], np.float32))
 
 GRAPH = jo.FeedbackGraph([[1, 1, 0], [0, 0, 1], [1, 0, 0]])
-SYMBOLS = jo.PartialMonitoring([[0, 1, 2], [2, 0, 1], [2, 2, 0]], [[0, 1, 2], [1, 2, 0], [2, 0, 1]])
+SYMBOLS = jo.PartialMonitoring([[0, 1, 0.5], [0.9, 0, 0.5], [1, 1, 0]], [[0, 1, 2], [1, 2, 0], [2, 0, 1]])
 
 # made once: optax builds new functions, and so a new program, at every call
 L1 = optax.projections.projection_l1_ball
@@ -281,8 +277,7 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
         losses.ExpectedLoss(), queries=None, randomised=True),
     "doubling": lambda: weights(learners.Doubling(hedge_for)),
     "EXP3.G": lambda: arms(learners.EXP3G(0.3, 0.2, [0]), GRAPH, losses.ArmLoss(), queries=None, randomised=True),
-    "FeedExp3": lambda: Entry(learners.FeedExp3(SYMBOLS, 0.3, 0.2), SYMBOLS, loss=SYMBOLS.loss, indices=True,
-        randomised=True),
+    "FeedExp3": lambda: arms(learners.FeedExp3(SYMBOLS, 0.3, 0.2), SYMBOLS, losses.ArmLoss(), randomised=True),
     "gradient bandit": lambda: arms(learners.GradientBandit(delta=0.2, step_size=0.05),
         jo.LossOfMove(losses.SquaredDistance()), losses.SquaredDistance(), randomised=True),
     "multi-kernel": lambda: expert(learners.MultiKernel(DICTIONARY, combiner=learners.BOA(),

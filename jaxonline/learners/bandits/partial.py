@@ -16,7 +16,7 @@ from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import static, struct
-from jaxonline.parameters.types import Component, Convert, Probability, PyTree, Rounds, Shape, as_floating
+from jaxonline.parameters.types import Component, Convert, Probability, PyTree, Rounds, Shape
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Feedback graphs: EXP3.G of Alon, Cesa-Bianchi, Dekel and Koren (2015).
@@ -24,7 +24,7 @@ from jaxonline.parameters.types import Component, Convert, Probability, PyTree, 
 
 def _as_arms(value: Any, name: str) -> tuple[int, ...]:
     """Return a nonempty vector of arms as a tuple, which is hashable."""
-    return tuple(check.count(name, int(arm), ge=0) for arm in check.finite_array(name, value, ndim=1))
+    return tuple(int(check.whole_number(name, arm, ge=0)) for arm in check.finite_array(name, value, ndim=1))
 
 
 @cites("alon2015online")
@@ -80,38 +80,24 @@ class EXP3G(CombinerLearner):
         of `EXP3.over_horizon`. Raises a ValueError if no arm shows the loss of some arm.
         """
         graph = FeedbackGraph(adjacency)
-        _check_observable(graph)
-        shows, explored = np.asarray(graph.adjacency) > 0, graph.dominating_set
-        K, T, c = len(shows), n_rounds, _n_cliques(shows)
-        log_K = np.log(max(K, 2))
+        graph.check_observable()
+        shows, explored, T = np.asarray(graph.adjacency) > 0, graph.dominating_set, n_rounds
+        K, c, d, log_K = len(shows), _n_cliques(shows), len(explored), np.log(max(len(shows), 2))
         if not explored:
             return cls(EWA(float(np.sqrt(2.0 * log_K / (T * c))), K))
         if graph.observability == "strong":
             eta = min(0.25, float(np.sqrt(log_K / ((2 * c + 4) * T))))
             return cls(EWA(eta, K), 2 * eta)
-        d = len(explored)
         gamma = min(0.5, float((d * log_K / (2 * T)) ** (1 / 3)))
         return cls(EWA(float(np.sqrt(2 * gamma * log_K / (d * T))), K), gamma, explored)
 
-    def check_feedback(self, feedback: Feedback) -> None:
-        """Raise a ValueError if no arm shows the loss of some arm."""
-        if isinstance(feedback, FeedbackGraph):
-            _check_observable(feedback)
-
-    def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:
-        """Return the combiner's state; raise a ValueError if an explored arm does not exist."""
-        state, n_arms = super().init(key, specs), specs.outcome.shape[0]
-        if self.explored is not None and max(self.explored) >= n_arms:
-            raise ArgumentError("explored", f"must be arms, at most {n_arms - 1} (got {max(self.explored)})")
-        return state
-
     def predict(self, key: Key[Array, ""], state: PyTree, x: Any) -> Draw:
-        """Draw an arm from (1 - gamma) weights + gamma u."""
+        """Draw an arm from (1 - gamma) weights + gamma u; raise a ValueError if an explored arm does not exist."""
         weights = self.weights(state)
-        if self.explored is None:
-            return draw_arm(key, mix_uniform(weights, self.exploration))
-        gamma, is_explored = jnp.asarray(self.exploration, weights.dtype), np.zeros(len(weights), bool)
-        is_explored[list(self.explored)] = True
+        gamma, arms = jnp.asarray(self.exploration, weights.dtype), np.arange(len(weights))
+        is_explored = np.isin(arms, arms if self.explored is None else self.explored)
+        if self.explored is not None and max(self.explored) >= len(arms):
+            raise ArgumentError("explored", f"must be arms, at most {arms[-1]} (got {max(self.explored)})")
         return draw_arm(key, (1.0 - gamma) * weights + jnp.where(is_explored, gamma / is_explored.sum().item(), 0.0))
 
     def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple[()]]:
@@ -123,26 +109,30 @@ class EXP3G(CombinerLearner):
         return self.combiner.update(state, estimates, jnp.vdot(p, estimates)), ()
 
 
-def _check_observable(graph: FeedbackGraph) -> None:
-    if graph.observability == "none":
-        hidden = np.flatnonzero(~(np.asarray(graph.adjacency) > 0).any(axis=0)).tolist()
-        raise ArgumentError("adjacency", f"must have a 1 in each column, or nothing shows an arm's loss (got {hidden})")
-
-
 def _n_cliques(shows: np.ndarray) -> int:
     """Return the number of cliques, found greedily, that cover the arms that show themselves."""
-    mutual, left, n_cliques = shows & shows.T, set(np.flatnonzero(shows.diagonal()).tolist()), 0
-    while left:
-        clique: list[int] = []
-        for arm in sorted(left):
-            if mutual[arm, clique].all():
-                clique.append(arm)
-        left, n_cliques = left - set(clique), n_cliques + 1
-    return n_cliques
+    cliques: list[list[int]] = []
+    for arm in np.flatnonzero(shows.diagonal()).tolist():
+        mutual = [clique for clique in cliques if (shows & shows.T)[arm, clique].all()]
+        if not mutual:
+            cliques.append([])
+        (mutual or cliques[-1:])[0].append(arm)
+    return len(cliques)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Partial monitoring: FeedExp3 of Piccolboni and Schindelhauer (2001); Cesa-Bianchi, Lugosi and Stoltz (2006).
+
+
+def _as_game(value: Any, name: str) -> PartialMonitoring:
+    """Return a game that is neither trivial nor hopeless."""
+    game = check.instance(name, value, PartialMonitoring, "a PartialMonitoring")
+    if game.analysis.estimators is None:
+        raise ArgumentError(name, f"must be locally or globally observable (got a {game.observability} game)")
+    return game
+
+
+FiniteGame = Annotated[PartialMonitoring, Component("`PartialMonitoring`"), Convert(_as_game)]
 
 
 @cites("piccolboni2001discrete", "cesabianchi2006regret")
@@ -150,8 +140,8 @@ def _n_cliques(shows: np.ndarray) -> int:
 class FeedExp3(CombinerLearner):
     """FeedExp3: exponential weights for globally observable games of partial monitoring.
 
-    The estimate for an action is a number for the played action and the observed symbol, divided by the probability of
-    the played action; its mean is the action's loss minus the mean loss of all candidates (`game.estimators`). The
+    The estimate for an action is a number for the played action and the shown symbol, divided by the probability of the
+    played action; its mean is the action's loss minus the mean loss of all candidates (`game.analysis.estimators`). The
     combiner weighs the candidates, which are the Pareto-optimal actions. All actions are explored.
 
     Args:
@@ -160,25 +150,21 @@ class FeedExp3(CombinerLearner):
         exploration: gamma in p = (1 - gamma) weights + gamma / N.
 
     Raises:
-        ValueError: the game is hopeless; the feedback of the game is another one.
+        ValueError: the game is hopeless or trivial; the feedback shows other symbols.
 
     Example:
         >>> import jaxonline as jo
         >>> game = jo.PartialMonitoring(losses=[[1, 1], [0, 1], [1, 0]], signals=[[0, 1], [0, 0], [0, 0]])
         >>> learner = jo.learners.FeedExp3.over_horizon(game, n_rounds=1000)
-        >>> game.observability, game.candidates, round(learner.exploration, 3)
-        ('global', (1, 2), 0.101)
+        >>> game.observability, game.analysis.candidates, round(learner.exploration, 3)
+        ('global', (1, 2), 0.08)
     """
 
-    game: Annotated[PartialMonitoring, Component("`PartialMonitoring`")]
+    game: FiniteGame
     combiner: RateOrCombiner
     exploration: Probability
 
     loss_range = None  # type: ignore[assignment]
-
-    def __post_init__(self) -> None:
-        check.instance("game", self.game, PartialMonitoring, "a PartialMonitoring")
-        _ = self.game.estimators  # raises an error if the game is hopeless
 
     # Tuning, for N actions, C candidates, losses in an interval of length r, and V = the largest sum of squares over
     # the actions of the numbers that estimate the loss of a candidate. Exponential weights on estimates l satisfy
@@ -188,37 +174,26 @@ class FeedExp3(CombinerLearner):
     # eta |l| <= 1 if gamma <= V / (r v), as in long games; otherwise eta = gamma / (N v).
     @classmethod
     @validate_arguments
-    def over_horizon(
-        cls, game: Annotated[PartialMonitoring, Component("`PartialMonitoring`")], n_rounds: Rounds
-    ) -> "FeedExp3":
-        """Set eta and gamma for T rounds: the regret grows as T^(2/3). The constants are derived in the code.
-
-        Raises a ValueError if the game is hopeless, or has a single candidate.
-        """
-        check.instance("game", game, PartialMonitoring, "a PartialMonitoring")
-        table, symbols, N = game.estimators, game.symbols, len(game.losses)
-        if game.observability == "trivial":
-            raise ArgumentError("game", f"must not be trivial (got a game whose best action is {game.candidates[0]})")
-        numbers = np.abs(table[:, np.arange(N)[:, None], symbols])  # [C, N, M]
-        V, v, r = (numbers**2).sum(axis=1).max(), numbers.max(), np.ptp(game.losses)
-        gamma = min(1.0, float((N * V * np.log(len(table)) / (r**2 * n_rounds)) ** (1 / 3)))
-        return cls(game, EWA(float(min(r * gamma**2 / (N * V), gamma / (N * v))), len(table)), gamma)
+    def over_horizon(cls, game: FiniteGame, n_rounds: Rounds) -> "FeedExp3":
+        """Set eta and gamma for T rounds: the regret grows as T^(2/3). A comment in the code derives the constants."""
+        numbers, N, r = np.abs(game.analysis.estimators), len(game.losses), np.ptp(game.losses)
+        V, v, C = (numbers[:, np.arange(N)[:, None], game.symbols] ** 2).sum(axis=1).max(), numbers.max(), len(numbers)
+        gamma = min(1.0, float((N * V * np.log(C) / (r**2 * n_rounds)) ** (1 / 3)))
+        return cls(game, EWA(float(min(r * gamma**2 / (N * V), gamma / (N * v))), C), gamma)
 
     def check_feedback(self, feedback: Feedback) -> None:
         """Raise a ValueError if the feedback has other signals than the learner's game."""
-        if isinstance(feedback, PartialMonitoring) and (feedback.symbols != self.game.symbols).any():
+        if isinstance(feedback, PartialMonitoring) and feedback.symbols.tolist() != self.game.symbols.tolist():
             raise ArgumentError("game", "must be the feedback of the game (got other signals)")
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:
         """Return the combiner's state for the candidates."""
-        return self.combiner.init(len(self.game.candidates), as_floating(jnp.zeros((), specs.outcome.dtype)).dtype)
+        return self.combiner.init(len(self.game.analysis.candidates), specs.outcome.dtype)
 
     def weights(self, state: PyTree) -> Float[Array, "N"]:
         """Return the weights of all actions, which are 0 unless the action is a candidate."""
-        weights, candidates = self.combiner.weights(state), self.game.candidates
-        zero = jnp.zeros((), weights.dtype)
-        actions = range(len(self.game.losses))
-        return jnp.stack([weights[candidates.index(i)] if i in candidates else zero for i in actions])
+        weights, units = self.combiner.weights(state), np.eye(len(self.game.losses))
+        return weights @ jnp.asarray(units[list(self.game.analysis.candidates)], weights.dtype)
 
     def predict(self, key: Key[Array, ""], state: PyTree, x: Any) -> Draw:
         """Draw an action from (1 - gamma) weights + gamma / N."""
@@ -227,6 +202,5 @@ class FeedExp3(CombinerLearner):
     def update(self, key: Key[Array, ""] | None, state: PyTree, oracle: Any) -> tuple[PyTree, tuple[()]]:
         """Pass to the combiner the estimates, and their mean as the loss of the move."""
         (action, p), symbol = oracle.move, oracle.symbol()
-        table = jnp.asarray(self.game.estimators.transpose(1, 2, 0), p.dtype)  # [N, S, C]
-        estimates = table[action, symbol] / p[action]
+        estimates = jnp.asarray(self.game.analysis.estimators, p.dtype)[:, action, symbol] / p[action]
         return self.combiner.update(state, estimates, jnp.vdot(self.combiner.weights(state), estimates)), ()
