@@ -152,9 +152,7 @@ def _nearest_fraction(entry: Any) -> Fraction:
 
 def _as_rationals(value: Any, name: str) -> tuple[tuple[float, ...], ...]:
     """Return a matrix as a tuple of rows, which is hashable; 1/3 in float32 becomes 1/3 in float64."""
-    return tuple(
-        tuple(float(_nearest_fraction(e)) for e in row) for row in np.asarray(check.array(name, value, ndim=2))
-    )
+    return tuple(tuple(float(_nearest_fraction(e)) for e in r) for r in np.asarray(check.array(name, value, ndim=2)))
 
 
 Rationals = Annotated[Any, Shape("N", "M"), Convert(_as_rationals)]
@@ -189,9 +187,8 @@ class PartialMonitoring(Feedback):
     signals: Rationals = static()
 
     def __post_init__(self) -> None:
-        shapes = np.shape(self.losses), np.shape(self.signals)
-        if shapes[0] != shapes[1]:
-            raise ArgumentError("signals", f"must have the shape of losses, {shapes[0]} (got {shapes[1]})")
+        if (shape := np.shape(self.losses)) != np.shape(self.signals):
+            raise ArgumentError("signals", f"must have the shape of losses, {shape} (got {np.shape(self.signals)})")
 
     def check_specs(self, specs: Specs) -> None:
         """Raise a ValueError if outcomes are not columns of losses, or equal columns of losses have other symbols."""
@@ -274,12 +271,12 @@ def _neighbourhood(L: np.ndarray, i: int, j: int) -> list[int]:
     These have the losses a L[i] + (1 - a) L[j] with a in [0, 1]. Actions are neighbours if a law of the outcome exists
     at which they are equal, and better than all others.
     """
-    d, offsets, M = L[i] - L[j], L - L[j], L.shape[1]
+    d, offsets, columns = L[i] - L[j], L - L[j], range(L.shape[1])
     a = offsets[:, d.nonzero()[0][0]] / d[d.nonzero()[0][0]]
     around = [k for k in range(len(L)) if 0 <= a[k] <= 1 and (offsets[k] == a[k] * d).all()]
-    unit = np.eye(M, dtype=int)  # rays that span the laws of the outcome at which i and j are equal
-    rays = [unit[y] for y in range(M) if not d[y]]
-    rays += [d[y] * unit[z] - d[z] * unit[y] for y in range(M) for z in range(M) if d[y] > 0 > d[z]]
+    e = np.eye(len(d), dtype=int)
+    # rays that span the laws of the outcome at which i and j are equal
+    rays = [d[y] * e[z] - d[z] * e[y] for y in columns for z in columns if d[y] > 0 > d[z]] + list(e[d == 0])
     return around if _is_positive_somewhere((np.delete(L, around, axis=0) - L[i]) @ np.array(rays).T) else []
 
 
@@ -309,8 +306,7 @@ def _is_positive_somewhere(rows: np.ndarray) -> bool:
     largest sum of x >= 0 with x' rows <= 1.
     """
     matrix = np.vstack([rows, np.ones((1, rows.shape[1]), int)])  # the last row is always positive
-    shift = 1 - matrix.min()
-    n, m = matrix.shape
+    (n, m), shift = matrix.shape, 1 - matrix.min()
     walls, basis = [(matrix + shift).T, np.eye(m, dtype=int), np.ones((m, 1), int)], np.arange(n, n + m)
     table = np.vstack([np.hstack(walls), [-1] * n + [0] * (m + 1)]) + Fraction(0)
     while (enters := (table[-1, :-1] < 0).nonzero()[0]).size:

@@ -197,12 +197,7 @@ def test_order_of_the_arms_does_not_matter(x64):
     explored = [int(np.flatnonzero(order == arm)[0]) for arm in (0, 1)]
     pairs = {
         "EXP3.G": (CASES["EXP3.G"][:2], (EXP3G(0.3, 0.2, explored), graph), y, y[:, order]),
-        "FeedExp3": (
-            CASES["FeedExp3"][:2],
-            (FeedExp3(game, 0.05, 0.2), game),
-            outcomes_of("FeedExp3"),
-            outcomes_of("FeedExp3")[:, order],
-        ),
+        "FeedExp3": (CASES["FeedExp3"][:2], (FeedExp3(game, 0.05, 0.2), game), columns, columns[:, order]),
     }
     arms = np.random.default_rng(1).integers(0, 4, T)
 
