@@ -2,8 +2,8 @@
 
 The modules have feedbacks with `full` information, noisy `copies` (with distributions of `noise`), measured copies
 (`replicates`), `attributes` of the learner's choice, the loss of the pulled arm (`bandit`), the losses of a set
-(`semi_bandit`), the winner of a `duel`, `delayed` answers, the `loss_of_move` for moves that are points, and the
-outcome `on_request`.
+(`semi_bandit`), the winner of a `duel`, a part of the losses or a symbol (`partial`), `delayed` answers, the
+`loss_of_move` for moves that are points, and the outcome `on_request`.
 """
 
 from jaxonline.feedback import delays as delays

@@ -63,10 +63,11 @@ class EXP3G(CombinerLearner):
     # these arms, as P is at least (1 - gamma) times the weight of the clique.
     #  1. All arms show themselves. gamma = 0 and eta = sqrt(2 ln K / (c T)) give sqrt(2 c T ln K).
     #  2. All other arms show an arm i that does not show itself. P_i >= (1 - gamma) (1 - q_i) and, with uniform
-    #     exploration, P_i >= gamma / 2. If eta l_i <= 1 for these arms, their mean under q can be subtracted, so that
-    #     eta sum (sum of q_i (1 - q_i) l_i^2 over these arms, and of q_i l_i^2 over the others) replaces the last term
-    #     (as in the paper; by exp(-z) <= 1 - z + z^2 for z >= -1): it is at most eta T (1 + c) / (1 - gamma).
-    #     gamma = 2 eta <= 1/2 and eta = sqrt(ln K / ((2 c + 4) T)) give 2 sqrt((2 c + 4) T ln K).
+    #     exploration, P_i >= gamma / k for k = K / (K - 1). If eta l_i <= 1 for these arms, their mean under q can be
+    #     subtracted (as in the paper; exp(-z) <= 1 - z + (e - 2) z^2 for z >= -1), so that (e - 2) eta sum (sum of
+    #     q_i (1 - q_i) l_i^2 over these arms, and of q_i l_i^2 over the others) replaces the last term: it is at most
+    #     (e - 2) eta T (1 + c) / (1 - gamma). gamma = k eta <= 1/2, s = k + (e - 2) (1 + c) and
+    #     eta = sqrt(ln K / (s T)) give 2 sqrt(s T ln K) + 2 k ln K, as 1 / (1 - gamma) <= 1 + 2 gamma.
     #  3. d explored arms show all arms that do not show themselves: P >= gamma / d, so the last term is at most
     #     (eta / 2) T (d / gamma + 2 c), as gamma <= 1/2. gamma = (d ln K / (2 T))^(1/3) and
     #     eta = sqrt(2 gamma ln K / (d T)) give 3 (d ln K / 2)^(1/3) T^(2/3) + c sqrt(2 gamma T ln K / d); the last term
@@ -86,8 +87,9 @@ class EXP3G(CombinerLearner):
         if not explored:
             return cls(EWA(float(np.sqrt(2.0 * log_K / (T * c))), K))
         if graph.observability == "strong":
-            eta = min(0.25, float(np.sqrt(log_K / ((2 * c + 4) * T))))
-            return cls(EWA(eta, K), 2 * eta)
+            k = K / (K - 1)
+            eta = min(0.5 / k, float(np.sqrt(log_K / ((k + (np.e - 2) * (1 + c)) * T))))
+            return cls(EWA(eta, K), k * eta)
         gamma = min(0.5, float((d * log_K / (2 * T)) ** (1 / 3)))
         return cls(EWA(float(np.sqrt(2 * gamma * log_K / (d * T))), K), gamma, explored)
 
