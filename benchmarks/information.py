@@ -2,9 +2,9 @@
 
 python -m benchmarks.information [--runs 400]
 
-Each horizon T has its own learner, tuned for T, and its own game, with the gap that is hard for T: of order T^(-1/2) for
-the strong graph and T^(-1/3) for the others. The exponent is the slope of ln(mean regret) on ln T, by least squares. Its
-95 % interval has the standard errors of the mean regrets.
+Each horizon T has its own learner, tuned for T, and its own game, with the gap that is hard for T: of order T^(-1/2)
+for the strong graph and T^(-1/3) for the others. The exponent is the slope of ln(mean regret) on ln T, by least
+squares. Its 95 % interval has the standard errors of the mean regrets.
 """
 
 import argparse
@@ -59,7 +59,7 @@ def weak(n_rounds: int) -> tuple[jo.Game, Any]:
 
 
 def pricing(n_rounds: int, n_rows: int = 3000) -> tuple[jo.Game, Any]:
-    """Return dynamic pricing with a law of the values at which the mean losses of the prices differ by about T^(-1/3)."""
+    """Return dynamic pricing with a law of the values that makes the mean losses of the prices differ by T^(-1/3)."""
     losses = np.array(PRICING.losses)
     # the law of the value on which all prices have the same mean loss, moved towards the highest value
     balanced = np.linalg.lstsq(np.vstack([losses[1:] - losses[:-1], np.ones(K)]), np.eye(K)[K - 1])[0]
