@@ -26,10 +26,12 @@ from .feedback import Attributes as Attributes
 from .feedback import Bandit as Bandit
 from .feedback import Delayed as Delayed
 from .feedback import Duel as Duel
+from .feedback import FeedbackGraph as FeedbackGraph
 from .feedback import FullInformation as FullInformation
 from .feedback import LossOfMove as LossOfMove
 from .feedback import NoisyCopies as NoisyCopies
 from .feedback import OnRequest as OnRequest
+from .feedback import PartialMonitoring as PartialMonitoring
 from .feedback import Replicates as Replicates
 from .feedback import SemiBandit as SemiBandit
 from .feedback import delays as delays

@@ -60,6 +60,9 @@ GROUPS = (
     Group("Sets of arms, duels, the loss of a point", ("SemiBandit", "Duel", "LossOfMove"), (
         Row("CUCB", "cucb"), Row("RUCB", "rucb"), Row("GradientBandit", "gradient_bandit"),
     )),
+    Group("Feedback graphs, partial monitoring", ("FeedbackGraph", "PartialMonitoring"), (
+        Row("EXP3G.over_horizon"), Row("FeedExp3.over_horizon"),
+    )),
     Group("Delayed answers", ("Delayed",), (
         Row("UpdateOnArrival", "delayed_ucb1"), Row("BOLD", "bold"),
     )),

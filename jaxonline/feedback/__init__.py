@@ -2,8 +2,8 @@
 
 The modules have feedbacks with `full` information, noisy `copies` (with distributions of `noise`), measured copies
 (`replicates`), `attributes` of the learner's choice, the loss of the pulled arm (`bandit`), the losses of a set
-(`semi_bandit`), the winner of a `duel`, `delayed` answers, the `loss_of_move` for moves that are points, and the
-outcome `on_request`.
+(`semi_bandit`), the winner of a `duel`, a part of the losses or a symbol (`partial`), `delayed` answers, the
+`loss_of_move` for moves that are points, and the outcome `on_request`.
 """
 
 from jaxonline.feedback import delays as delays
@@ -28,5 +28,9 @@ from jaxonline.feedback.moves import OnRequest as OnRequest
 from jaxonline.feedback.moves import OnRequestOracle as OnRequestOracle
 from jaxonline.feedback.moves import SemiBandit as SemiBandit
 from jaxonline.feedback.moves import SemiBanditOracle as SemiBanditOracle
+from jaxonline.feedback.partial import FeedbackGraph as FeedbackGraph
+from jaxonline.feedback.partial import GraphOracle as GraphOracle
+from jaxonline.feedback.partial import PartialMonitoring as PartialMonitoring
+from jaxonline.feedback.partial import SymbolOracle as SymbolOracle
 from jaxonline.feedback.replicates import Replicates as Replicates
 from jaxonline.feedback.replicates import ReplicatesOracle as ReplicatesOracle

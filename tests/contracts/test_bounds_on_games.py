@@ -210,6 +210,8 @@ def test_equal_losses_of_all_arms_are_the_losses_of_the_learner(name, n_arms, n_
     """Tests every learner of the registry that follows an expert or pulls an arm."""
     entry, losses = LEARNERS[name](), np.full((n_rounds, n_arms), 0.75)
     x = np.tile(np.eye(n_arms), (n_rounds, 1, 1)) if entry.contexts else None
+    if isinstance(entry.feedback, jo.FeedbackGraph | jo.PartialMonitoring) and n_arms == 1:
+        return  # graphs and games of three arms
     game = jo.Game(environments.DataStream(x, losses), entry.feedback, loss=entry.loss)
     state, history = jo.play(game, entry.learner, jax.random.key(0), n_rounds)
     np.testing.assert_allclose(history.loss, 0.75, rtol=1e-6)

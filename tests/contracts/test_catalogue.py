@@ -22,6 +22,7 @@ PACKAGES = ("learners", "environments", "feedback", "losses", "estimators", "ker
 HORIZON = 64
 # Arguments of constructors that check several arguments together; for others the first fitting value is enough.
 PAIRS = {"preferences": [[0.5, 0.8], [0.2, 0.5]]}
+GAME = {"game": {"type": "PartialMonitoring", "losses": [[0, 1], [1, 0]], "signals": [[0, 1], [0, 0]]}}
 OWN_ARGUMENTS = {
     "Autoregressive": {"coefficients": [0.5]}, "data": {"set": "diabetes"}, "DataStream": {"X": [[1.0], [2.0]]},
     "explore_then_commit": {"gaps": [0.0, 0.5]}, "ucb1": {"gaps": [0.0, 0.5]},
@@ -53,7 +54,8 @@ OWN_ARGUMENTS = {
             "type": "Storage", "tensor_levels": 1, "deepest": 6, "most_pairs": 4, "most_fresh": 12, "n_chunks": 20,
         },
     },
-    "SparseBooleans": {"dimension": 4},
+    "SparseBooleans": {"dimension": 4}, "FeedbackGraph": {"adjacency": [[0, 1], [1, 1]]},
+    "FeedExp3": GAME, "FeedExp3.over_horizon": GAME,
     "passive_aggressive": {"variant": "PA-I"}, "warmup_cosine_decay_schedule": {"decay_steps": 10},
     "piecewise_interpolate_schedule": {"interpolate_type": "linear"},
 }  # fmt: skip

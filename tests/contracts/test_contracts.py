@@ -17,9 +17,11 @@ from jaxonline.feedback import (
     CopiesOracle,
     DuelOracle,
     FullOracle,
+    GraphOracle,
     LossOfMoveOracle,
     OnRequestOracle,
     SemiBanditOracle,
+    SymbolOracle,
 )
 from jaxonline.game import Draw, Specs, binding
 from jaxonline.game.roles import Oracle
@@ -28,6 +30,7 @@ from jaxonline.learners.bandits.index_policies import Tally
 from jaxonline.parameters.struct import cast_leaves
 
 MAX_COPIES = 8
+MoveFeedback = jo.Bandit | jo.SemiBandit | jo.Duel | jo.LossOfMove | jo.FeedbackGraph | jo.PartialMonitoring
 
 
 @pytest.fixture(params=LEARNERS)
@@ -117,6 +120,12 @@ def poisoned_oracle(feedback: Any, material: dict[str, Any], move: Any, poison: 
     if isinstance(feedback, jo.Duel):
         chosen = (jnp.arange(D) == move[0])[:, None] & (jnp.arange(D) == move[1])[None, :]
         return DuelOracle(material["context"], move, jnp.where(chosen, material["outcome"], poison))
+    if isinstance(feedback, jo.FeedbackGraph):
+        shown = feedback.adjacency[move.arm] > 0
+        losses = jnp.where(shown, material["outcome"], poison)
+        return GraphOracle(material["context"], move, losses, feedback.adjacency)
+    if isinstance(feedback, jo.PartialMonitoring):
+        return SymbolOracle(poison, move, feedback.open(None, 0, poison, material["outcome"], move).symbol())
     if isinstance(feedback, jo.LossOfMove):
         return LossOfMoveOracle(poison, move, feedback.loss(move, material["outcome"]))
     if isinstance(feedback, jo.OnRequest):
@@ -164,7 +173,7 @@ def steps_under_poison(entry: Entry) -> dict[str, Any]:
         asked = []
         for material, key in zip(materials, keys, strict=True):
             x = material["context"] if entry.losses_of_arms else material["copies"][0]
-            answers_move = isinstance(feedback, jo.Bandit | jo.SemiBandit | jo.Duel | jo.LossOfMove)
+            answers_move = isinstance(feedback, MoveFeedback)
             move = learner.predict(key, state, x) if answers_move else None
             oracle = poisoned_oracle(feedback, material, move, poison)
             state, _ = learner.update(key, state, oracle)

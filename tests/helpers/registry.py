@@ -142,6 +142,9 @@ def bandit(learner: Any, **options: Any) -> Entry:
 DICTIONARY = estimators.Dictionary(np.array([[[0.5, -1.0, 0.2]], [[1.5, 0.3, -0.7]]], np.float32))
 FOURIER = estimators.FourierFeatures(np.array([[0.5, -1.0, 0.2], [1.5, 0.3, -0.7]], np.float32))
 
+GRAPH = jo.FeedbackGraph([[1, 1, 0], [0, 0, 1], [1, 0, 0]])
+SYMBOLS = jo.PartialMonitoring([[0, 1, 0.5], [0.9, 0, 0.5], [1, 1, 0]], [[0, 1, 2], [1, 2, 0], [2, 0, 1]])
+
 # made once: optax builds new functions, and so a new program, at every call
 L1 = optax.projections.projection_l1_ball
 ADAM, OTHER_ADAM, MOMENTUM = optax.adam(1.0), optax.adam(1.0, b1=0.8, b2=0.95), optax.sgd(1.0, momentum=0.7)
@@ -273,6 +276,8 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "label-efficient Hedge": lambda: arms(learners.LabelEfficientHedge(learners.EWA(0.5), 0.8), jo.OnRequest(),
         losses.ExpectedLoss(), queries=None, randomised=True),
     "doubling": lambda: weights(learners.Doubling(hedge_for)),
+    "EXP3.G": lambda: arms(learners.EXP3G(0.3, 0.2, [0]), GRAPH, losses.ArmLoss(), queries=None, randomised=True),
+    "FeedExp3": lambda: arms(learners.FeedExp3(SYMBOLS, 0.3, 0.2), SYMBOLS, losses.ArmLoss(), randomised=True),
     "gradient bandit": lambda: arms(learners.GradientBandit(delta=0.2, step_size=0.05),
         jo.LossOfMove(losses.SquaredDistance()), losses.SquaredDistance(), randomised=True),
     "multi-kernel": lambda: expert(learners.MultiKernel(DICTIONARY, combiner=learners.BOA(),
