@@ -29,8 +29,14 @@ from jaxonline.learners.bandits.index_policies import AsymptoticUCB as Asymptoti
 from jaxonline.learners.bandits.index_policies import FixedConfidenceUCB as FixedConfidenceUCB
 from jaxonline.learners.bandits.index_policies import IndexPolicy as IndexPolicy
 from jaxonline.learners.bandits.index_policies import UCB1Tuned as UCB1Tuned
+from jaxonline.learners.bandits.logistic import LogisticThompson as LogisticThompson
+from jaxonline.learners.bandits.logistic import LogisticUCB as LogisticUCB
 from jaxonline.learners.bandits.moving import DiscountedUCB as DiscountedUCB
 from jaxonline.learners.bandits.moving import SlidingWindowUCB as SlidingWindowUCB
+from jaxonline.learners.bandits.reductions import BaggingCB as BaggingCB
+from jaxonline.learners.bandits.reductions import EpsilonGreedyCB as EpsilonGreedyCB
+from jaxonline.learners.bandits.reductions import ExploreFirstCB as ExploreFirstCB
+from jaxonline.learners.bandits.reductions import SquareCB as SquareCB
 from jaxonline.learners.bandits.sets_and_duels import CUCB as CUCB
 from jaxonline.learners.bandits.sets_and_duels import RUCB as RUCB
 from jaxonline.learners.bandits.thompson import BernoulliThompson as BernoulliThompson
