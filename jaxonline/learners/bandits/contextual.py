@@ -209,9 +209,9 @@ class LinThompson(RidgeBandit):
     width^2 / regularizer I), then N(w, width^2 P) is the posterior. The draw is w + width L z with P = L L' (Cholesky)
     and a standard normal z.
 
-    In the models "disjoint" and "hybrid" (see `LinUCB`) each arm has its own weights, and an instance may be one context
-    [d] for all arms. Weights of different arms are independent (given the common weights of a hybrid model, which are
-    drawn first), so the learner draws only the loss of each arm, from N(<w_k, x_k>, width^2 x_k' P_k x_k).
+    In the models "disjoint" and "hybrid" (see `LinUCB`) each arm has its own weights, and an instance may be one
+    context [d] for all arms. Weights of different arms are independent (given the common weights of a hybrid model,
+    which are drawn first), so the learner draws only the loss of each arm, from N(<w_k, x_k>, width^2 x_k' P_k x_k).
 
     Args:
         width: factor of the standard deviation of the draws (v in the paper).

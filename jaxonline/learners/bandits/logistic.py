@@ -42,7 +42,7 @@ class LogisticBandit(RidgeBandit):
 @cites("chapelle2011empirical")
 @struct
 class LogisticThompson(LogisticBandit):
-    """Thompson sampling with a logistic model: draws w~ from N(w, width^2 P), pulls the arm with the smallest <w~, x_k>.
+    """Thompson sampling with a logistic model: draws w~ from N(w, width^2 P), pulls the arm of the smallest <w~, x_k>.
 
     The mean loss of arm k is 1 / (1 + e^-<w, x_k>), and losses are in [0, 1]. After each round the belief N(w, P) is
     the Laplace approximation with one Newton step: with the probability p of the features x and the loss y, P' = (P^-1
@@ -77,7 +77,7 @@ class LogisticThompson(LogisticBandit):
 @cites("zhang2016online")
 @struct
 class LogisticUCB(LogisticBandit):
-    """Upper confidence bound policy with a logistic model: pulls the arm with the smallest <w, x_k> - width sqrt(x_k' P x_k).
+    """Logistic UCB policy: pulls the arm with the smallest <w, x_k> - width sqrt(x_k' P x_k).
 
     The model and the update of w and P are those of `LogisticThompson`: an online Newton step with the curvature at w.
     Zhang, Yang, Jin, Xiao and Zhou (2016) have confidence regions from online Newton steps for a logit model; their

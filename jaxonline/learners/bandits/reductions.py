@@ -21,7 +21,7 @@ from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Count, NonNegative, Positive, Probability, PyTree
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The reduction: one regressor for all arms, or one for each arm; it learns from the features and loss of the arm pulled.
+# The reduction: one regressor for all arms, or one for each arm; it learns the loss of the arm pulled.
 
 
 class RegressionState(NamedTuple):
@@ -121,7 +121,7 @@ def _round(state: RegressionState, dtype: Any) -> Float[Array, ""]:
 @cites("foster2020beyond", "abe1999associative")
 @struct
 class SquareCB(RegressionBandit):
-    """SquareCB: contextual bandit by regression whose probabilities fall with the inverse of the gap of predicted losses.
+    """SquareCB: contextual bandit by regression, with probabilities from the inverse gaps of predicted losses.
 
     With predicted losses f_k and their smallest entry f_b, an arm k other than b has the probability 1 / (K + gamma_t
     (f_k - f_b)), and b has the rest. In round t = 1, 2, ... gamma_t = gamma t^power. The theorem of Foster and Rakhlin
