@@ -249,7 +249,7 @@ class ContextualLinearArms(ContextualArms):
         self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: Float[Array, "..."], y_hat: Any
     ) -> tuple[Float[Array, "K"], tuple[()]]:
         """Draw the losses of all arms."""
-        noise = random.normal(key, (self.n_arms,), x.dtype)
+        noise = random.normal(key, self.outcome_spec.shape, x.dtype)
         return self.products(x) + jnp.asarray(self.noise_std, x.dtype) * noise, state
 
     def mean_outcome(self, state: tuple[()], t: Int[Array, ""], x: Float[Array, "..."], y: Any) -> Array:

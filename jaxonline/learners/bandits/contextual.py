@@ -22,7 +22,8 @@ from jaxonline.parameters.types import NonNegative, Positive
 
 def feature_shape(specs: Specs, model: str) -> tuple[int, int]:
     """Return the numbers of arms and features, K and d; raise a ValueError if instances do not suit the model."""
-    shape, arms = getattr(specs.instance, "shape", ()), getattr(specs.outcome, "shape", ())
+    shape: Any = getattr(specs.instance, "shape", ())
+    arms: Any = getattr(specs.outcome, "shape", ())
     if len(arms) == 1 and (shape[:-1] == arms or (len(shape) == 1 and model != "shared")) and shape[-1]:
         return arms[0], shape[-1]
     vectors = "" if model == "shared" else ", or a vector [d] for all arms,"
@@ -117,7 +118,7 @@ class RidgeBandit(ArmLearner):
         means, variances, pull = self._moments(state, x)
         if pull is not None:
             common = state.common
-            means = means + jnp.sum(pull * common.w, axis=1)  # type: ignore[union-attr]
+            means = means + product(pull, common.w)  # type: ignore[union-attr]
             variances = variances + jnp.sum(product(pull, common.inverse) * pull, axis=1)  # type: ignore[union-attr]
         width = jnp.asarray(self.width, means.dtype)
         return first_argmin(means - width * jnp.sqrt(jnp.maximum(variances, 0.0)), state.order)
