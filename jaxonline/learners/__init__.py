@@ -4,9 +4,10 @@
 mirror descent (`mirror`). `linear`: classifiers, and `vaw`, the forecaster for the squared loss. `kernels`: kernel
 gradient descent (`supports`), many kernels (`dictionaries`), and noisy instances (`noisy`). `experts`: combiners,
 learners built on them (`hedge`), and learners that follow advice or vote (`advice`). `bandits`: learners that observe
-the loss of one arm (`contextual`, `logistic`, `reductions` and EXP4 also see contexts), the losses of a set of arms, or the winner of a pair
-(`sets_and_duels`). `attributes`: learners that observe a few attributes of each instance. `wrappers`: learners for
-delayed feedback, for an unknown horizon or with feature maps, and the risk of all hypotheses on held-out rows.
+the loss of one arm (`contextual`, `logistic`, `reductions` and EXP4 also see contexts), the losses of a set of arms, or
+the winner of a pair (`sets_and_duels`). `attributes`: learners that observe a few attributes of each instance.
+`wrappers`: learners for delayed feedback, for an unknown horizon or with feature maps, and the risk of all hypotheses
+on held-out rows.
 """
 
 from jaxonline.learners.attributes import AER as AER

@@ -24,6 +24,7 @@ HORIZON = 64
 PAIRS = {"preferences": [[0.5, 0.8], [0.2, 0.5]]}
 OWN_ARGUMENTS = {
     "Autoregressive": {"coefficients": [0.5]}, "data": {"set": "diabetes"}, "DataStream": {"X": [[1.0], [2.0]]},
+    "ClassificationArms": {"X": [[1.0], [2.0]], "y": [0, 1]},
     "ContextualLinearArms": {"weights": [0.5], "n_arms": 2}, "ContextualLogisticArms": {"weights": [0.5], "n_arms": 2},
     "explore_then_commit": {"gaps": [0.0, 0.5]}, "ucb1": {"gaps": [0.0, 0.5]},
     "delayed_ucb1": {"gaps": [0.0, 0.5]}, "sequential_halving": {"gaps": [0.0, 0.5]},
