@@ -11,7 +11,7 @@ import math
 
 import jax
 import numpy as np
-from scipy import special
+from scipy import special, stats
 
 from jaxonline.random import fast_beta
 
@@ -312,7 +312,8 @@ def explore_first_cb(h, n_explore=30, regularizer=3.0):
 
 
 def bagging_cb(h, regularizer=3.0, mean=1.0):
-    counts = h.draws(lambda key: jax.random.poisson(key, mean * np.ones(5), dtype=np.int32), update=True)
+    levels = h.draws(lambda key: jax.random.uniform(key, (5, 1)), update=True)
+    counts = (levels >= stats.poisson.cdf(np.arange(20), mean)).sum(axis=-1)
     votes = [_greedy(_predictions(h, regularizer, counts[..., i, None, None, None])) for i in range(5)]
     return np.mean(votes, axis=0)
 

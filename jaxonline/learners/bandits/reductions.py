@@ -1,10 +1,12 @@
 """Contextual bandits by regression: any online regressor predicts the loss of each arm, and a rule explores."""
 
 import abc
+import math
 from typing import Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from jaxonline import random
@@ -39,7 +41,7 @@ class RegressionState(NamedTuple):
     order: Order | None
 
 
-class RegressionBandit(ArmLearner):
+class _RegressionBandit(ArmLearner):
     """Base class of contextual bandits by regression; a subclass implements `probabilities` of the arms.
 
     In a game of rewards the regressor observes minus the rewards.
@@ -105,6 +107,9 @@ class RegressionBandit(ArmLearner):
         return jax.tree.map(lambda leaf, new: leaf.at[arm].set(new), regressors, regressor)
 
 
+_POISSON = np.cumsum([math.exp(-1.0) / math.factorial(n) for n in range(12)])  # P(N <= n) with mean 1
+
+
 def _repeat(state: PyTree, n: int) -> PyTree:
     return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (n, *jnp.shape(leaf))), state)
 
@@ -120,7 +125,7 @@ def _round(state: RegressionState, dtype: Any) -> Float[Array, ""]:
 
 @cites("foster2020beyond", "abe1999associative")
 @struct
-class SquareCB(RegressionBandit):
+class SquareCB(_RegressionBandit):
     """SquareCB: contextual bandit by regression, with probabilities from the inverse gaps of predicted losses.
 
     With predicted losses f_k and their smallest entry f_b, an arm k other than b has the probability 1 / (K + gamma_t
@@ -164,7 +169,7 @@ class SquareCB(RegressionBandit):
 
 @cites("bietti2021contextual")
 @struct
-class EpsilonGreedyCB(RegressionBandit):
+class EpsilonGreedyCB(_RegressionBandit):
     """Epsilon-greedy contextual bandit by regression: the arm with the smallest predicted loss, or any arm.
 
     In round t = 1, 2, ... an arm is drawn uniformly from all arms with probability epsilon_t = epsilon / t^power.
@@ -200,7 +205,7 @@ class EpsilonGreedyCB(RegressionBandit):
 
 @cites("langford2007epoch")
 @struct
-class ExploreFirstCB(RegressionBandit):
+class ExploreFirstCB(_RegressionBandit):
     """Explore-first contextual bandit by regression: uniformly random arms first, then the smallest predicted loss.
 
     The regressor learns in all rounds. Langford and Zhang (2007) analyse exploration in epochs, not this policy.
@@ -233,7 +238,7 @@ class ExploreFirstCB(RegressionBandit):
 
 @cites("bietti2021contextual")
 @struct
-class BaggingCB(RegressionBandit):
+class BaggingCB(_RegressionBandit):
     """Contextual bandit by online bootstrap (bagging): each model votes for an arm, and a vote is drawn.
 
     Each of the models is a regressor that learns from a round N times, where N has the Poisson distribution with mean
@@ -291,7 +296,8 @@ class BaggingCB(RegressionBandit):
     def learn(self, key: Key[Array, ""], regressor: PyTree, oracle: FullOracle) -> PyTree:
         """Return all models; each learns from the round as often as its Poisson number."""
         one = super().learn
-        counts = random.poisson(key, jnp.ones(self.n_models, oracle.y.dtype), dtype=jnp.int32)
+        levels = random.uniform(key, (self.n_models, 1), oracle.y.dtype)
+        counts = jnp.sum(levels >= jnp.asarray(_POISSON[None, :], levels.dtype), axis=1, dtype=jnp.int32)
 
         def learn(count, regressor):
             return jax.lax.fori_loop(0, count, lambda _, state: one(key, state, oracle), regressor)
