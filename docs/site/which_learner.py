@@ -52,7 +52,8 @@ GROUPS = (
     ), "textbook-bandits"),
     Group("Bandits whose arms change", ("Bandit",), (Row("SlidingWindowUCB"), Row("DiscountedUCB"))),
     Group("Contextual bandits: features or advice in each round", ("Bandit",), (
-        Row("LinUCB"), Row("LinThompson"), Row("EXP4.over_horizon", "exp4"),
+        Row("LinUCB"), Row("LinThompson"), Row("LogisticUCB"), Row("LogisticThompson"), Row("SquareCB"),
+        Row("EpsilonGreedyCB"), Row("ExploreFirstCB"), Row("BaggingCB"), Row("EXP4.over_horizon", "exp4"),
     )),
     Group("Best-arm identification", ("Bandit",), (
         Row("SuccessiveElimination", "successive_elimination"), Row("SequentialHalving", "sequential_halving"),

@@ -9,9 +9,11 @@ from jaxonline.environments.arms import GaussianArms as GaussianArms
 from jaxonline.environments.arms import HiddenBestArm as HiddenBestArm
 from jaxonline.environments.arms import SwitchingArms as SwitchingArms
 from jaxonline.environments.bandit_games import ContextualLinearArms as ContextualLinearArms
+from jaxonline.environments.bandit_games import ContextualLogisticArms as ContextualLogisticArms
 from jaxonline.environments.bandit_games import PreferenceArms as PreferenceArms
 from jaxonline.environments.bandit_games import Rewards as Rewards
 from jaxonline.environments.data import Autoregressive as Autoregressive
+from jaxonline.environments.data import ClassificationArms as ClassificationArms
 from jaxonline.environments.data import DataStream as DataStream
 from jaxonline.environments.experts import FiniteClass as FiniteClass
 from jaxonline.environments.experts import RandomWalkExperts as RandomWalkExperts

@@ -16,6 +16,7 @@ from jaxonline.environments.arms import (
     GaussianArms,
     HiddenBestArm,
     SwitchingArms,
+    lazy_bernoulli,
 )
 from jaxonline.feedback import Bandit
 from jaxonline.game import Game
@@ -25,13 +26,12 @@ from jaxonline.losses.arms import LazyOutcome
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.signatures import validate_arguments
-from jaxonline.parameters.struct import set_field, static, struct
+from jaxonline.parameters.struct import check_fields, set_field, static, struct
 from jaxonline.parameters.types import (
     Component,
     Convert,
     Count,
     Interval,
-    JaxVector,
     NonNegative,
     NonNegativeFloat,
     Positive,
@@ -157,41 +157,42 @@ def _loss_vector(rewards: LazyOutcome) -> Float[Array, "K"]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Contextual bandits with linear losses.
+# Contextual bandits with linear and logistic losses.
 
 
-@struct
-class ContextualLinearArms(Environment):
-    """Linear contextual bandit: arm k has features x_k and the loss <weights, x_k> + noise_std z, z standard normal.
+def _as_weights(values: Any, name: str) -> Array:
+    return jax_array(name, values, ndim=max(1, min(2, check.array(name, values).ndim)))
 
-    An instance is the matrix of features [K, d]. The rows x_k are uniform on a sphere; the rows and the noise are
-    independent.
 
-    Args:
-        weights: the true parameter [d].
-        n_arms: K.
-        noise_std: standard deviation of the noise of the losses.
-        radius: length of the feature vectors.
+Weights = Annotated[Any, Shape(), Convert(_as_weights)]
+"""A vector of weights [d], or a row of weights for each arm [K, d]; it becomes an array of jax."""
 
-    Example:
-        >>> import jax, jax.numpy as jnp, jaxonline as jo
-        >>> arms = jo.environments.ContextualLinearArms([1.0, -1.0], n_arms=3)
-        >>> x, state = arms.instance(jax.random.key(0), (), jnp.int32(1))
-        >>> losses, _ = arms.outcome(jax.random.key(1), state, jnp.int32(1), x, jnp.int32(0))
-        >>> x.shape, bool(jnp.allclose(losses, x[:, 0] - x[:, 1]))
-        ((3, 2), True)
-    """
 
-    weights: JaxVector
-    n_arms: Count = static()
-    noise_std: NonNegative = 0.0
-    radius: Positive = 1.0
+class ContextualArms(Environment):
+    """Base class of arms whose mean losses depend on <w, x_k>; a subclass implements `outcome` and `mean_outcome`."""
+
+    weights: Any
+    n_arms: Any
+    radius: Any
+    shared: bool
     oblivious = True
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+        rows = self.weights.shape[0] if self.weights.ndim == 2 else None
+        if rows is None and self.n_arms is None:
+            raise ArgumentError("n_arms", "must be given if weights are a vector for all arms (got None)")
+        if rows is not None and self.n_arms not in (None, rows):
+            raise ArgumentError("n_arms", f"must be the number of rows of weights, {rows} (got {self.n_arms})")
+        if rows is None and self.shared:
+            raise ArgumentError("shared", "must be False unless weights have a row for each arm (got True)")
+        set_field(self, "n_arms", rows or self.n_arms)
 
     @property
     def instance_spec(self) -> jax.ShapeDtypeStruct:
-        """Shape and dtype of an instance: the features of all arms [K, d]."""
-        return jax.ShapeDtypeStruct((self.n_arms, *self.weights.shape), self.weights.dtype)
+        """Shape and dtype of an instance: the features of all arms [K, d], or the context of all arms [d]."""
+        shape = self.weights.shape[-1:] if self.shared else (self.n_arms, self.weights.shape[-1])
+        return jax.ShapeDtypeStruct(shape, self.weights.dtype)
 
     @property
     def outcome_spec(self) -> jax.ShapeDtypeStruct:
@@ -202,22 +203,93 @@ class ContextualLinearArms(Environment):
         """Return no state."""
         return ()
 
-    def instance(
-        self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""]
-    ) -> tuple[Float[Array, "K d"], tuple[()]]:
+    def instance(self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""]) -> tuple[Array, tuple[()]]:
         """Draw the features of all arms."""
         z = random.normal(key, self.instance_spec.shape, self.weights.dtype)
-        return z * (jnp.asarray(self.radius, z.dtype) / jnp.linalg.norm(z, axis=1, keepdims=True)), state
+        return z * (jnp.asarray(self.radius, z.dtype) / jnp.linalg.norm(z, axis=-1, keepdims=True)), state
+
+    def products(self, x: Float[Array, "..."]) -> Float[Array, "K"]:
+        """Return <w, x_k> of all arms."""
+        if self.weights.ndim == 1:
+            return x @ self.weights
+        return self.weights @ x if self.shared else jnp.sum(self.weights * x, axis=-1)
+
+
+@struct
+class ContextualLinearArms(ContextualArms):
+    """Linear contextual bandit: arm k has features x_k and the loss <weights, x_k> + noise_std z, z standard normal.
+
+    An instance is the matrix of features [K, d]. The rows x_k are uniform on a sphere; the rows and the noise are
+    independent. If the context is shared, an instance is one vector x [d], and arm k has the loss <weights[k], x> +
+    noise_std z.
+
+    Args:
+        weights: the true parameter [d], or one for each arm [K, d].
+        n_arms: K; by default the number of rows of the weights.
+        noise_std: standard deviation of the noise of the losses.
+        radius: length of the feature vectors.
+        shared: whether all arms have the same features.
+
+    Example:
+        >>> import jax, jax.numpy as jnp, jaxonline as jo
+        >>> arms = jo.environments.ContextualLinearArms([1.0, -1.0], n_arms=3)
+        >>> x, state = arms.instance(jax.random.key(0), (), jnp.int32(1))
+        >>> losses, _ = arms.outcome(jax.random.key(1), state, jnp.int32(1), x, jnp.int32(0))
+        >>> x.shape, bool(jnp.allclose(losses, x[:, 0] - x[:, 1]))
+        ((3, 2), True)
+    """
+
+    weights: Weights
+    n_arms: Count | None = static(default=None)
+    noise_std: NonNegative = 0.0
+    radius: Positive = 1.0
+    shared: bool = static(default=False)
 
     def outcome(
-        self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: Float[Array, "K d"], y_hat: Any
+        self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: Float[Array, "..."], y_hat: Any
     ) -> tuple[Float[Array, "K"], tuple[()]]:
         """Draw the losses of all arms."""
-        noise = random.normal(key, (self.n_arms,), x.dtype)
-        return x @ self.weights + jnp.asarray(self.noise_std, x.dtype) * noise, state
+        noise = random.normal(key, self.outcome_spec.shape, x.dtype)
+        return self.products(x) + jnp.asarray(self.noise_std, x.dtype) * noise, state
 
-    def mean_outcome(self, state: tuple[()], t: Int[Array, ""], x: Float[Array, "K d"], y: Any) -> Array:
-        return x @ self.weights
+    def mean_outcome(self, state: tuple[()], t: Int[Array, ""], x: Float[Array, "..."], y: Any) -> Array:
+        return self.products(x)
+
+
+@struct
+class ContextualLogisticArms(ContextualArms):
+    """Logistic contextual bandit: arm k has the loss 1 with probability 1 / (1 + e^-<weights, x_k>), else 0.
+
+    Instances are those of `ContextualLinearArms`.
+
+    Args:
+        weights: the true parameter [d], or one for each arm [K, d].
+        n_arms: K; by default the number of rows of the weights.
+        radius: length of the feature vectors.
+        shared: whether all arms have the same features.
+
+    Example:
+        >>> import jax, jax.numpy as jnp, jaxonline as jo
+        >>> arms = jo.environments.ContextualLogisticArms([[90.0, 0.0], [-90.0, 0.0]], shared=True)
+        >>> losses, _ = arms.outcome(jax.random.key(0), (), jnp.int32(1), jnp.array([1.0, 0.0]), jnp.int32(0))
+        >>> losses.vector().tolist()
+        [1.0, 0.0]
+    """
+
+    outcomes = ZERO_OR_ONE
+    weights: Weights
+    n_arms: Count | None = static(default=None)
+    radius: Positive = 1.0
+    shared: bool = static(default=False)
+
+    def outcome(
+        self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: Float[Array, "..."], y_hat: Any
+    ) -> tuple[LazyOutcome, tuple[()]]:
+        """Draw the losses of all arms."""
+        return lazy_bernoulli(key, self.mean_outcome(state, t, x, None)), state
+
+    def mean_outcome(self, state: tuple[()], t: Int[Array, ""], x: Float[Array, "..."], y: Any) -> Array:
+        return jax.nn.sigmoid(self.products(x))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -137,6 +137,45 @@ class DataStream(Environment):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
+# A classification table as a contextual bandit.
+
+
+@struct
+class ClassificationArms(DataStream):
+    """Classification table as a contextual bandit: arm k is class k, and has the loss 0 if it is the label, else 1.
+
+    An instance is the context of all arms [d]. Class k is the k-th of the sorted labels. Raises a ValueError in the
+    cases of `DataStream`, and if there are fewer than two classes.
+
+    Args:
+        X: contexts [n, d].
+        y: labels [n]: numbers or text. (A matrix is a table of losses [n, K], as in `DataStream`.)
+        order: "file" (as given), "shuffled" (a new permutation in each pass and run), or "iid" (with replacement).
+
+    Example:
+        >>> import jaxonline as jo
+        >>> arms = jo.environments.ClassificationArms([[0.0], [1.0], [2.0]], ["cat", "dog", "cat"])
+        >>> arms.y.tolist()
+        [[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]
+    """
+
+    X: Rows
+    y: Rows
+    order: Literal["file", "shuffled", "iid"] = static(default="file")
+
+    def __post_init__(self) -> None:
+        labels = self.y if isinstance(self.y, jax.Array) else np.asarray(self.y)
+        if labels.ndim == 1:
+            if labels.dtype.kind not in "OSU":
+                check.finite_array("y", labels, ndim=1)
+            classes, indices = np.unique(np.asarray(labels), return_inverse=True)
+            if len(classes) < 2:
+                raise ArgumentError("y", f"must have at least two classes (got {check.quote(classes)})")
+            set_field(self, "y", (indices[:, None] != np.arange(len(classes))).astype(float))
+        super().__post_init__()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
 # Autoregressive time series.
 
 

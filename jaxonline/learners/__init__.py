@@ -8,6 +8,10 @@ the loss of one arm (`contextual` and EXP4 also see contexts), the losses of a s
 (`sets_and_duels`), a part of the losses or a symbol (`partial`). `attributes`: learners that observe a few attributes
 of each instance. `wrappers`: learners for delayed feedback, for an unknown horizon or with feature maps, and the risk
 of all hypotheses on held-out rows.
+the loss of one arm (`contextual`, `logistic`, `reductions` and EXP4 also see contexts), the losses of a set of arms, or
+the winner of a pair (`sets_and_duels`). `attributes`: learners that observe a few attributes of each instance.
+`wrappers`: learners for delayed feedback, for an unknown horizon or with feature maps, and the risk of all hypotheses
+on held-out rows.
 """
 
 from jaxonline.learners.attributes import AER as AER
@@ -30,10 +34,16 @@ from jaxonline.learners.bandits.index_policies import AsymptoticUCB as Asymptoti
 from jaxonline.learners.bandits.index_policies import FixedConfidenceUCB as FixedConfidenceUCB
 from jaxonline.learners.bandits.index_policies import IndexPolicy as IndexPolicy
 from jaxonline.learners.bandits.index_policies import UCB1Tuned as UCB1Tuned
+from jaxonline.learners.bandits.logistic import LogisticThompson as LogisticThompson
+from jaxonline.learners.bandits.logistic import LogisticUCB as LogisticUCB
 from jaxonline.learners.bandits.moving import DiscountedUCB as DiscountedUCB
 from jaxonline.learners.bandits.moving import SlidingWindowUCB as SlidingWindowUCB
 from jaxonline.learners.bandits.partial import EXP3G as EXP3G
 from jaxonline.learners.bandits.partial import FeedExp3 as FeedExp3
+from jaxonline.learners.bandits.reductions import BaggingCB as BaggingCB
+from jaxonline.learners.bandits.reductions import EpsilonGreedyCB as EpsilonGreedyCB
+from jaxonline.learners.bandits.reductions import ExploreFirstCB as ExploreFirstCB
+from jaxonline.learners.bandits.reductions import SquareCB as SquareCB
 from jaxonline.learners.bandits.sets_and_duels import CUCB as CUCB
 from jaxonline.learners.bandits.sets_and_duels import RUCB as RUCB
 from jaxonline.learners.bandits.thompson import BernoulliThompson as BernoulliThompson

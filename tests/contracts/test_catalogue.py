@@ -25,6 +25,8 @@ PAIRS = {"preferences": [[0.5, 0.8], [0.2, 0.5]]}
 GAME = {"game": {"type": "PartialMonitoring", "losses": [[0, 1], [1, 0]], "signals": [[0, 1], [0, 0]]}}
 OWN_ARGUMENTS = {
     "Autoregressive": {"coefficients": [0.5]}, "data": {"set": "diabetes"}, "DataStream": {"X": [[1.0], [2.0]]},
+    "ClassificationArms": {"X": [[1.0], [2.0]], "y": [0, 1]},
+    "ContextualLinearArms": {"weights": [0.5], "n_arms": 2}, "ContextualLogisticArms": {"weights": [0.5], "n_arms": 2},
     "explore_then_commit": {"gaps": [0.0, 0.5]}, "ucb1": {"gaps": [0.0, 0.5]},
     "delayed_ucb1": {"gaps": [0.0, 0.5]}, "sequential_halving": {"gaps": [0.0, 0.5]},
     "successive_elimination": {"gaps": [0.0, 0.5]}, "delayed_exp3": {"eta": 0.01},

@@ -260,6 +260,7 @@ BANDITS = [
     E.BernoulliArms(MEANS), E.GaussianArms(MEANS), E.HiddenBestArm(3, 0.2), E.DriftingArms(MEANS, step=0.1),
     E.SwitchingArms([MEANS, MEANS[::-1]], [2]), E.Rewards(E.BernoulliArms(MEANS)),
     E.ContextualLinearArms([0.5, -0.5], n_arms=3, noise_std=0.1),
+    E.ContextualLogisticArms([[0.5], [-0.5], [0.1]], shared=True), E.ClassificationArms(np.eye(4, 3), [0, 1, 2, 1]),
 ]  # fmt: skip
 NOISY = [
     E.DataStream(*ROWS, order="shuffled"), E.Autoregressive([0.5, -0.3]), E.FiniteClass(MEANS), E.ContraryLabels(),

@@ -11,6 +11,7 @@ import jaxonline as jo
 from jaxonline.environments import (
     BernoulliArms,
     ContextualLinearArms,
+    ContextualLogisticArms,
     DriftingArms,
     GaussianArms,
     HiddenBestArm,
@@ -31,6 +32,8 @@ ARMS = {
     "drifting": DriftingArms([0.1, 0.5, 1.0], step=0.1),
     "switching": SwitchingArms([[0.1, 0.5, 0.9], [0.9, 0.5, 0.1], [0.5, 0.2, 0.8]], starts=[11, 21]),
     "contextual": ContextualLinearArms([1.0, -2.0], n_arms=3, noise_std=0.5, radius=2.0),
+    "contextual, of each arm": ContextualLinearArms([[1.0, -2.0], [0.5, 0.0], [0.0, 1.0]], noise_std=0.5, shared=True),
+    "logistic": ContextualLogisticArms([[1.0, -2.0], [0.5, 0.0], [0.0, 1.0]], radius=2.0),
 }
 
 
@@ -75,10 +78,16 @@ def test_losses_have_the_expected_outcome_as_mean(name):
         np.testing.assert_allclose(np.linalg.norm(x, axis=-1), 2.0, rtol=1e-5)
         angle = np.arctan2(x[..., 1], x[..., 0]).ravel()
         assert stats.kstest(angle, stats.uniform(-np.pi, 2 * np.pi).cdf).pvalue > FALSE_ALARM
+    elif name == "contextual, of each arm":
+        assert stats.kstest(residuals.ravel() / 0.5, "norm").pvalue > FALSE_ALARM
+        np.testing.assert_allclose(means, x @ np.asarray(environment.weights).T, atol=1e-5)
     else:
         assert set(np.unique(y)) == {0.0, 1.0}
         assert means.min() >= 0
         assert means.max() <= 1
+    if name == "logistic":
+        products = (x * np.asarray(environment.weights)).sum(axis=-1)
+        np.testing.assert_allclose(means, 1 / (1 + np.exp(-products)), atol=1e-5)
     if name == "switching":
         expected = np.repeat(np.asarray(environment.means, float), 10, axis=0)
         np.testing.assert_array_equal(means, np.broadcast_to(expected, means.shape))

@@ -250,6 +250,22 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "EXP4": lambda: bandit(learners.EXP4(0.3, 0.1), contexts=True, randomised=True),
     "LinUCB": lambda: bandit(learners.LinUCB(0.5, 0.7), contexts=True),
     "linear Thompson": lambda: bandit(learners.LinThompson(0.5, 0.7), contexts=True, randomised=True),
+    "LinUCB, disjoint": lambda: bandit(learners.LinUCB(0.5, 0.7, "disjoint"), contexts=True),
+    "LinUCB, hybrid": lambda: bandit(learners.LinUCB(0.5, 0.7, "hybrid"), contexts=True),
+    "linear Thompson, disjoint": lambda: bandit(learners.LinThompson(0.5, 0.7, "disjoint"), contexts=True,
+        randomised=True),
+    "linear Thompson, hybrid": lambda: bandit(learners.LinThompson(0.5, 0.7, "hybrid"), contexts=True,
+        randomised=True),
+    "logistic Thompson": lambda: bandit(learners.LogisticThompson(0.5, 0.7), contexts=True, randomised=True),
+    "logistic UCB, disjoint": lambda: bandit(learners.LogisticUCB(0.5, 0.7, "disjoint"), contexts=True),
+    "SquareCB": lambda: bandit(learners.SquareCB(learners.VAW(allow_float32=True)), contexts=True, randomised=True),
+    "contextual epsilon-greedy": lambda: bandit(
+        learners.EpsilonGreedyCB(jo.GradientLearner(FULL, jo.InverseSqrt(0.4)), 0.5, model="shared"), contexts=True,
+        randomised=True),
+    "contextual explore first": lambda: bandit(
+        learners.ExploreFirstCB(learners.VAW(allow_float32=True), 2.0), contexts=True, randomised=True),
+    "contextual bagging": lambda: bandit(
+        learners.BaggingCB(learners.VAW(allow_float32=True), 3), contexts=True, randomised=True),
     "perceptron": lambda: classifier(learners.Perceptron()),
     "p-norm perceptron": lambda: classifier(learners.PNormPerceptron(3.0)),
     "Winnow": lambda: classifier(learners.Winnow(promotion=1.5, threshold=1.0)),

@@ -66,6 +66,11 @@ ROWS = [  # the argument that the error names, and the call
     ("radius", lambda: jo.replace(NOISY, radius=-1.0)),
     ("instances", lambda: learners.EXP4(0.1).init(None, ARMS)),
     ("instances", lambda: learners.LinThompson().init(None, VECTORS)),
+    ("instances", lambda: learners.LogisticUCB(model="disjoint").init(None, VECTORS)),
+    ("n_arms", lambda: jo.environments.ContextualLinearArms([1.0])),
+    ("n_arms", lambda: jo.environments.ContextualLogisticArms([[1.0], [2.0]], n_arms=3)),
+    ("shared", lambda: jo.environments.ContextualLinearArms([1.0], 2, shared=True)),
+    ("y", lambda: jo.environments.ClassificationArms([[1.0], [2.0]], ["a", "a"])),
     ("instances", lambda: learners.Halving().init(None, ARMS)),
     ("instances", lambda: learners.OverAdvice(EWA(0.5)).init(None, ARMS)),
     ("outcomes", lambda: learners.FollowThePerturbedLeader(1.0).init(None, VECTORS)),
@@ -85,7 +90,9 @@ def test_error_names_the_argument(name):
 ARM_LEARNERS = [name for name, make in LEARNERS.items() if make().losses_of_arms]
 FOR_ANY_LOSSES = {
     "Hedge, BOA", "RUCB", "explore then commit", "epsilon-greedy", "UCB, fixed confidence", "UCB, asymptotic",
-    "Gaussian Thompson", "LinUCB", "linear Thompson", "leader", "perturbed leader", "gradient bandit",
+    "Gaussian Thompson", "LinUCB", "linear Thompson", "LinUCB, disjoint", "LinUCB, hybrid", "linear Thompson, disjoint",
+    "linear Thompson, hybrid", "SquareCB", "contextual epsilon-greedy", "contextual explore first",
+    "contextual bagging", "leader", "perturbed leader", "gradient bandit",
 }  # fmt: skip
 
 

@@ -4,13 +4,14 @@ A policy is a function of recorded `Rounds`, which returns its moves [R, T] or t
 Its constants are the defaults of its arguments. Upper bounds are those of rewards 1 - loss, as the papers print them.
 """
 
+import copy
 import functools
 import itertools
 import math
 
 import jax
 import numpy as np
-from scipy import special
+from scipy import special, stats
 
 from jaxonline.random import fast_beta
 
@@ -188,6 +189,144 @@ def lin_thompson(h, width=0.3, regularizer=3.0):
     normals = h.draws(lambda key: jax.random.normal(key, (h.x.shape[-1],)))
     w = w + width * (np.linalg.cholesky(P) @ normals[..., None])[..., 0]
     return np.einsum("rtki,rti->rtk", h.x, w).argmin(axis=-1)
+
+
+def _ridge_of_arms(h, regularizer, weights=1):
+    """Return the matrix P_k and the weights of each arm, from the rounds in which it was pulled."""
+    x = h.pulled[..., None] * h.x
+    outer = weights * x[..., None] * x[..., None, :]
+    P = np.linalg.inv(regularizer * np.eye(x.shape[-1]) + past(outer))
+    return P, (P @ past(h.losses[..., None, None, None] * weights * x[..., None]))[..., 0]
+
+
+def _joint(h):
+    """Return the rounds with the features (x_k, e_k (x) x_k) of a hybrid model."""
+    other, d = copy.copy(h), h.x.shape[-1]
+    own = np.eye(h.n_arms)[..., None] * h.x[..., None, :]
+    other.x = np.concatenate([h.x, own.reshape(*h.x.shape[:3], h.n_arms * d)], axis=-1)
+    return other
+
+
+def _scores(h, P, w):
+    means, variances = np.einsum("rtki,rtki->rtk", h.x, w), np.einsum("rtki,rtkij,rtkj->rtk", h.x, P, h.x)
+    return means, np.sqrt(variances)
+
+
+def lin_ucb_disjoint(h, width=0.3, regularizer=3.0):
+    means, deviations = _scores(h, *_ridge_of_arms(h, regularizer))
+    return (means - width * deviations).argmin(axis=-1)
+
+
+def lin_ucb_hybrid(h, width=0.3, regularizer=3.0):
+    return lin_ucb(_joint(h), width, regularizer)
+
+
+def lin_thompson_disjoint(h, width=0.3, regularizer=3.0):
+    means, deviations = _scores(h, *_ridge_of_arms(h, regularizer))
+    return (means + width * deviations * h.draws(lambda key: jax.random.normal(key, (h.n_arms,)))).argmin(axis=-1)
+
+
+def lin_thompson_hybrid(h, width=0.3, regularizer=3.0):
+    """From the joint covariance: first the common weights, then each arm's loss given them (Gaussian conditioning)."""
+    d, K = h.x.shape[-1], h.n_arms
+    joint = _joint(h)
+    S, m = _ridge(joint, regularizer)
+    z = h.draws(lambda key: jax.random.normal(key, (K + d,)))
+    change = width * (np.linalg.cholesky(S[..., :d, :d]) @ z[..., K:, None])
+    cross = np.einsum("rtki,rtij->rtkj", joint.x, S)[..., :d]  # of the losses with the common weights
+    gain = np.einsum("rtki,rtij->rtkj", cross, np.linalg.inv(S[..., :d, :d]))
+    means = np.einsum("rtki,rti->rtk", joint.x, m) + (gain @ change)[..., 0]
+    variances = np.einsum("rtki,rtij,rtkj->rtk", joint.x, S, joint.x) - (gain * cross).sum(axis=-1)
+    return (means + width * np.sqrt(variances) * z[..., :K]).argmin(axis=-1)
+
+
+def _logistic(h, regularizer, slope=1.0, curvature=1.0, disjoint=False):
+    """Return the covariance and the mean of the belief about each arm, in all rounds."""
+    K, d = h.x.shape[2:]
+
+    def play(run):
+        precisions, w = np.tile(regularizer * np.eye(d), (K, 1, 1)), np.zeros((K, d))
+        for t in range(h.n_rounds):
+            yield np.concatenate([np.linalg.inv(precisions), w[..., None]], axis=-1)
+            arm = h.moves[run, t]
+            x, arms = h.x[run, t, arm], [arm] if disjoint else range(K)
+            p = 1 / (1 + np.exp(-slope * x @ w[arm]))
+            step = np.linalg.solve(precisions[arm] + curvature * p * (1 - p) * np.outer(x, x), x) * (
+                h.losses[run, t] - p
+            )
+            for k in arms:
+                precisions[k] = precisions[k] + curvature * p * (1 - p) * np.outer(x, x)
+                w[k] = w[k] + step
+
+    both = h.runs(play, (K, d, d + 1))
+    return both[..., :-1], both[..., -1]
+
+
+def logistic_ucb(h, width=0.3, regularizer=3.0, slope=1.0, curvature=1.0, disjoint=False):
+    means, deviations = _scores(h, *_logistic(h, regularizer, slope, curvature, disjoint))
+    return (means - width * deviations).argmin(axis=-1)
+
+
+def logistic_thompson(h, width=0.3, regularizer=3.0, slope=1.0, curvature=1.0):
+    P, w = _logistic(h, regularizer, slope, curvature)
+    z = h.draws(lambda key: jax.random.normal(key, (h.x.shape[-1],)))
+    w = w + width * (np.linalg.cholesky(P[:, :, :1]) @ z[:, :, None, :, None])[..., 0]
+    return np.einsum("rtki,rtki->rtk", h.x, w).argmin(axis=-1)
+
+
+def logistic_ucb_disjoint(h, width=0.3, regularizer=3.0, slope=1.0, curvature=1.0):
+    return logistic_ucb(h, width, regularizer, slope, curvature, disjoint=True)
+
+
+def logistic_thompson_disjoint(h, width=0.3, regularizer=3.0, slope=1.0, curvature=1.0):
+    means, deviations = _scores(h, *_logistic(h, regularizer, slope, curvature, disjoint=True))
+    return (means + width * deviations * h.draws(lambda key: jax.random.normal(key, (h.n_arms,)))).argmin(axis=-1)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Reductions of contextual bandits to online ridge regression
+
+
+def _predictions(h, regularizer, weights=1):
+    return np.einsum("rtki,rtki->rtk", h.x, _ridge_of_arms(h, regularizer, weights)[1])
+
+
+def _greedy(values):
+    return np.eye(values.shape[-1])[values.argmin(axis=-1)]
+
+
+def square_cb(h, gamma=8.0, power=0.4, regularizer=3.0, mu=1.0):
+    f = _predictions(h, regularizer)
+    gaps = f - f.min(axis=-1, keepdims=True)
+    others = (1 - _greedy(f)) / (mu * h.n_arms + gamma * (h.t + 1.0) ** power * gaps)
+    return others + _greedy(f) * (1 - others.sum(axis=-1, keepdims=True))
+
+
+def epsilon_greedy_cb(h, epsilon=0.6, power=0.3, regularizer=3.0):
+    e = epsilon / (h.t + 1.0) ** power
+    return e / h.n_arms + (1 - e) * _greedy(_predictions(h, regularizer))
+
+
+def explore_first_cb(h, n_explore=30, regularizer=3.0):
+    return np.where(h.t < n_explore, 1 / h.n_arms, _greedy(_predictions(h, regularizer)))
+
+
+def bagging_cb(h, regularizer=3.0, mean=1.0):
+    levels = h.draws(lambda key: jax.random.uniform(key, (5, 1)), update=True)
+    counts = (levels >= stats.poisson.cdf(np.arange(20), mean)).sum(axis=-1)
+    votes = [_greedy(_predictions(h, regularizer, counts[..., i, None, None, None])) for i in range(5)]
+    return np.mean(votes, axis=0)
+
+
+def of_minus_rewards(loop):
+    """Return the loop for a learner whose losses are minus the rewards."""
+
+    def loop_of_rewards(h):
+        other = copy.copy(h)
+        other.losses = h.losses - 1
+        return loop(other)
+
+    return loop_of_rewards
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -23,7 +23,9 @@ from jaxonline.learners.bandits import (
     contextual,
     exponential,
     index_policies,
+    logistic,
     moving,
+    reductions,
     sets_and_duels,
     thompson,
 )
@@ -43,6 +45,7 @@ def exp3_boa(h, exploration=0.1):
 
 
 R, N, D = 16, 3, 3  # runs, experts, features
+RIDGE = learners.VAW(3.0, forward=False, allow_float32=True)
 RECORDED = {  # half of the runs have recorded moves, the other half those of the policy
     "UCB1": (learners.UCB1(1.6), loops.ucb1),
     "UCB1-tuned": (learners.UCB1Tuned(), loops.ucb1_tuned),
@@ -57,6 +60,14 @@ RECORDED = {  # half of the runs have recorded moves, the other half those of th
     "Bernoulli Thompson": (learners.BernoulliThompson(1.5, 2.0), loops.bernoulli_thompson),
     "LinUCB": (learners.LinUCB(0.3, 3.0), loops.lin_ucb),
     "linear Thompson": (learners.LinThompson(0.3, 3.0), loops.lin_thompson),
+    "LinUCB, disjoint": (learners.LinUCB(0.3, 3.0, "disjoint"), loops.lin_ucb_disjoint),
+    "LinUCB, hybrid": (learners.LinUCB(0.3, 3.0, "hybrid"), loops.lin_ucb_hybrid),
+    "linear Thompson, disjoint": (learners.LinThompson(0.3, 3.0, "disjoint"), loops.lin_thompson_disjoint),
+    "linear Thompson, hybrid": (learners.LinThompson(0.3, 3.0, "hybrid"), loops.lin_thompson_hybrid),
+    "logistic UCB": (learners.LogisticUCB(0.3, 3.0), loops.logistic_ucb),
+    "logistic UCB, disjoint": (learners.LogisticUCB(0.3, 3.0, "disjoint"), loops.logistic_ucb_disjoint),
+    "logistic Thompson": (learners.LogisticThompson(0.3, 3.0), loops.logistic_thompson),
+    "logistic Thompson, disjoint": (learners.LogisticThompson(0.3, 3.0, "disjoint"), loops.logistic_thompson_disjoint),
     "epsilon-greedy": (learners.EpsilonGreedy(2.0, power=0.5), loops.epsilon_greedy),
     "CUCB": (learners.CUCB(SmallestArms(2), 0.9), loops.cucb),
     "RUCB": (learners.RUCB(0.6), loops.rucb),
@@ -72,6 +83,10 @@ OWN = {
     "EXP3-IX": (learners.EXP3IX(0.2, 0.1), loops.exp3_ix),
     "EXP3.P": (learners.EXP3P(0.2, 0.05, 0.1), loops.exp3_p),
     "EXP4": (learners.EXP4(0.5, 0.1), loops.exp4),
+    "SquareCB": (learners.SquareCB(RIDGE, 8.0, 0.4), loops.square_cb),
+    "contextual epsilon-greedy": (learners.EpsilonGreedyCB(RIDGE, 0.6, 0.3), loops.epsilon_greedy_cb),
+    "contextual explore first": (learners.ExploreFirstCB(RIDGE, 30), loops.explore_first_cb),
+    "contextual bagging": (learners.BaggingCB(RIDGE, 5), loops.bagging_cb),
     "Tsallis-INF": (learners.TsallisINF(), loops.tsallis_reduced_variance),
     "Tsallis-INF, importance-weighted": (
         learners.TsallisINF("importance_weighted"),
@@ -163,6 +178,8 @@ REWARDS = {name: pair for name, pair in POLICIES.items() if name not in (*ORACLE
     "linear Thompson": (learners.LinThompson(0.3, 3.0), loops.lin_thompson_of_rewards),
     "epsilon-greedy": (learners.EpsilonGreedy(2.0, power=0.5), loops.epsilon_greedy_of_rewards),
 }
+LINEAR = [name for name in POLICIES if name.startswith(("LinUCB, ", "linear Thompson, ", "SquareCB", "contextual"))]
+REWARDS |= {name: (POLICIES[name][0], loops.of_minus_rewards(POLICIES[name][1])) for name in LINEAR}
 
 
 @pytest.mark.parametrize("name", REWARDS)
@@ -182,6 +199,19 @@ def test_policy_has_the_numbers_of_a_loop_of_rewards(x64, name):
     np.testing.assert_allclose(np.asarray(arms)[None] if p is None else rounds.p, loop(rounds), rtol=1e-9)
 
 
+@pytest.mark.parametrize(
+    "name", [name for name in POLICIES if "disjoint" in name or "hybrid" in name or name in LINEAR]
+)
+def test_a_shared_context_is_the_context_of_each_arm(x64, name):
+    learner = jo.replace(POLICIES[name][0], ties="first")
+    _, y, x, *_ = random_rows(name, 4)
+    for rows in (x[5, :, 0], jnp.broadcast_to(x[5, :, :1], x[5].shape)):
+        moves = jo.play(jo.Game(DataStream(rows, y[5]), jo.Bandit(), loss=ArmLoss()), learner, jax.random.key(3), 60)[1]
+        arms = moves.y_hat.arm if isinstance(moves.y_hat, jo.game.Draw) else moves.y_hat
+        first = arms if rows.ndim == 2 else first
+    np.testing.assert_array_equal(first, arms)
+
+
 def test_growth_of_index_policies_has_its_closed_form(x64):
     n, t = np.array([3, 1, 40, 6]), 50
     growths = {
@@ -196,7 +226,7 @@ def test_growth_of_index_policies_has_its_closed_form(x64):
 
 
 def test_every_policy_has_a_case():
-    modules = best_arm, contextual, exponential, index_policies, moving, sets_and_duels, thompson
+    modules = best_arm, contextual, exponential, index_policies, logistic, moving, reductions, sets_and_duels, thompson
     members = {member for module in modules for member in vars(module).values() if isinstance(member, type)}
     public = {member for member in members if getattr(learners, member.__name__, None) is member}
     public = {member for member in public if not inspect.isabstract(member)}
