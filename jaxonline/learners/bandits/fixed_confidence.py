@@ -165,8 +165,8 @@ class GLRLearner(ArmLearner):
     is None, or else (p - q)^2 / (2 std^2). For the best arm b and an arm a, Z_a is the smallest N_b d(m_b, q) + N_a
     d(m_a, q) over q. The learner stops when all Z_a are at least their thresholds, and recommends b.
 
-    The threshold "mixture" is ln((K - 1) / delta) + c(N_a) + c(N_b), with c(N) = ln(2 sqrt(N)). For Gaussian losses c(N)
-    = ln(1 + N) / 2, and in Z_a each N is replaced by N^2 / (1 + N). The probability of a wrong recommendation is then
+    The threshold "mixture" is ln((K - 1) / delta) + c(N_a) + c(N_b), with c(N) = ln(2 sqrt(N)). For Gaussian losses
+    c(N) = ln(1 + N) / 2, and in Z_a each N is replaced by N^2 / (1 + N). The probability of a wrong recommendation is then
     at most delta, however the arms are pulled. Proof: the mixture M of the likelihood ratios of an arm (its mean
     against other means) over the law Beta(1/2, 1/2), or over the normal law of the variance std^2 around the mean, is a
     martingale that starts at 1, and N d(m, mean) <= ln M + c(N) with the replaced N. A product of the martingales of
@@ -302,8 +302,8 @@ class TrackAndStop(GLRLearner):
     def proportions(self, means: Float[Array, "K"], best: Int[Array, ""]) -> Float[Array, "K"]:
         """Return the optimal proportions of pulls of the arms [K].
 
-        For x = w_a / w_b, the evidence per pull of b is g(x) = d(m_b, q) + x d(m_a, q), with q = (m_b + x m_a) / (1 + x).
-        All g(x) are equal, to y, and the sum of d(m_b, q) / d(m_a, q) is 1 (Theorem 5). The sum increases with y, which
+        For x = w_a / w_b, the evidence per pull of b is g(x) = d(m_b, q) + x d(m_a, q), with q = (m_b + x m_a) / (1 +
+        x). All g(x) are equal, to y, and the sum of d(m_b, q) / d(m_a, q) is 1 (Theorem 5). The sum increases with y, which
         is bisected. g(x) is nearly far u, with u = x / (x + far / near), so that two Newton steps in u give x.
         """
         step = jnp.asarray(1e-3 if self.std is None else 1e-3 * jnp.asarray(self.std), means.dtype)
