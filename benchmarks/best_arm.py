@@ -1,15 +1,18 @@
 """Best-arm identification: errors of learners that stop, in 30 games, and stopping rounds beside the lower bound.
 
     python -m benchmarks.best_arm --json FILE --figure FILE    # 10,000 runs of each learner in each game
+    python -m benchmarks.best_arm --learner LUCB --json FILE   # one learner again; the others are in the file
     python -m benchmarks.best_arm --quick
 
 An error is a run that stops before the horizon with a wrong recommendation. Each of several equal best arms is right.
 """
 
 import argparse
+import itertools
 import json
 import math
-import time
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +23,14 @@ import jaxonline as jo
 from jaxonline import bounds, learners
 from jaxonline.results.report.plotting import COLOURS, PAGE_WIDTH, set_log_scales, use_style, write_figure
 
-DELTA = 0.05
+DELTA, QUICK = 0.05, ("2 arms, best first", "2 equal arms, 0.5")
 FIXED_CONFIDENCE = {  # learner, horizon
-    "Track-and-Stop": (learners.TrackAndStop(DELTA), 600),
-    "top-two Thompson": (learners.TopTwoThompson(DELTA), 600),
-    "LUCB": (learners.LUCB(DELTA), 6000),
-    "successive elimination": (learners.SuccessiveElimination(DELTA), 6000),
-    "lil'UCB, delta 0.003": (learners.LilUCB(0.003), 6000),
-    "Track-and-Stop, heuristic": (learners.TrackAndStop(DELTA, threshold="heuristic"), 600),
+    "Track-and-Stop": (learners.TrackAndStop(DELTA), 500),
+    "top-two Thompson": (learners.TopTwoThompson(DELTA), 500),
+    "LUCB": (learners.LUCB(DELTA), 5000),
+    "successive elimination": (learners.SuccessiveElimination(DELTA), 5000),
+    "lil'UCB, delta 0.003": (learners.LilUCB(0.003), 5000),
+    "Track-and-Stop, heuristic": (learners.TrackAndStop(DELTA, threshold="heuristic"), 500),
 }
 BUDGET = 400
 FIXED_BUDGET = {
@@ -68,7 +71,7 @@ def play(means: list[float], learner: Any, n_runs: int, n_rounds: int, *measures
     """Return the values of the measures after the last round [n_runs]."""
     arms = jo.environments.BernoulliArms(np.array(means, np.float32))
     game = jo.Game(arms, jo.Bandit(), loss=jo.losses.ArmLoss(), pseudo=True)
-    sizes = {"n_runs": n_runs, "n_rounds": n_rounds, "record_at": [n_rounds], "key": 1}
+    sizes = {"n_runs": n_runs, "n_rounds": n_rounds, "record_at": [n_rounds], "key": 1, "block_size": 128}
     result = jo.simulate(game, learner, measures=measures, **sizes)
     return [result.measures[measure.name][0, :, 0] for measure in measures]
 
@@ -76,40 +79,34 @@ def play(means: list[float], learner: Any, n_runs: int, n_rounds: int, *measures
 def interval(errors: np.ndarray) -> tuple[float, float, float]:
     """Return the share of errors with its Clopper-Pearson interval of level 95 %."""
     share = stats.binomtest(int(errors.sum()), len(errors)).proportion_ci(0.95, "exact")
-    return float(errors.mean()), share.low, share.high
+    return float(errors.mean()), float(share.low), float(share.high)
 
 
-def measure(n_runs: int, quick: bool) -> list[dict[str, Any]]:
-    """Return an entry for each learner with a fixed confidence and each game."""
-    entries, zoo = [], games()
-    zoo = {name: zoo[name] for name in ("2 arms, best first", "2 equal arms, 0.5")} if quick else zoo
+def measure(policies: list[str], n_runs: int, quick: bool) -> Iterator[dict[str, Any]]:
+    """Yield an entry for each learner with a fixed confidence and each game."""
+    zoo = {name: games()[name] for name in QUICK} if quick else games()
     bits = (1 - 2 * DELTA) * math.log((1 - DELTA) / DELTA)  # kl(delta, 1 - delta)
-    for name, means in zoo.items():
-        unique = means.count(min(means)) == 1
-        limit = bounds.characteristic_time(means) * bits if unique else None
-        for learner, (policy, horizon) in FIXED_CONFIDENCE.items():
-            measures = jo.StoppingRound(), jo.WrongRecommendation()
-            stopping, wrong = play(means, policy, n_runs, 100 if quick else horizon, *measures)
-            stopped = np.isfinite(stopping)
-            entries.append({"game": name, "learner": learner, "means": means, "error": interval(stopped & (wrong > 0)),
-                            "stopped": float(stopped.mean()), "lower_bound": limit,
-                            "rounds": float(stopping.clip(max=horizon).mean()) if stopped.mean() > 0.99 else None})  # fmt: skip
-    return entries
+    for learner, (name, means) in itertools.product(policies, zoo.items()):
+        policy, horizon = FIXED_CONFIDENCE[learner]
+        measures = jo.StoppingRound(), jo.WrongRecommendation()
+        stopping, wrong = play(means, policy, n_runs, 200 if quick else horizon, *measures)
+        stopped = np.isfinite(stopping)
+        entry: dict[str, Any] = {"game": name, "learner": learner, "means": means, "stopped": float(stopped.mean())}
+        entry["error"] = interval(stopped & (wrong > 0))
+        entry["lower_bound"] = bounds.characteristic_time(means) * bits if means.count(min(means)) == 1 else None
+        entry["rounds"] = float(stopping.clip(max=horizon).mean()) if stopped.mean() > 0.99 else None
+        print(learner, name, entry["error"], file=sys.stderr, flush=True)
+        yield entry
 
 
 def confidence_table(entries: list[dict[str, Any]]) -> list[str]:
     """Return a row for each learner: the largest error over games, and rounds beside the lower bound."""
-    head = (
-        "learner",
-        "largest error",
-        "in the game",
-        "games above 0.05",
-        "stops if arms are equal",
-        "rounds / lower bound",
-    )
-    lines = [f"| {' | '.join(head)} |", "| --- | --- | --- | ---: | --- | --- |"]
+    head = "learner | largest error | in the game | games above 0.05 | stops if arms are equal | rounds / lower bound"
+    lines = [f"| {head} |", "| --- | --- | --- | ---: | --- | --- |"]
     for learner in FIXED_CONFIDENCE:
         rows = [entry for entry in entries if entry["learner"] == learner]
+        if not rows:
+            continue
         worst = max(rows, key=lambda row: row["error"][0])
         above = sum(row["error"][1] > DELTA for row in rows)
         ratios = [row["rounds"] / row["lower_bound"] for row in rows if row["rounds"] and row["lower_bound"]]
@@ -174,18 +171,21 @@ def main(arguments: list[str] | None = None) -> None:
     """Print the tables; write the numbers and the figure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="two games and 64 runs")
+    parser.add_argument("--learner", nargs="*", choices=FIXED_CONFIDENCE, help="only these, and others from the file")
     parser.add_argument("--json", type=Path, help="file for the numbers of all games")
     parser.add_argument("--figure", type=Path, help="file for the figure")
     options = parser.parse_args(arguments)
-    start, n_runs = time.perf_counter(), 64 if options.quick else 10_000
-    entries = measure(n_runs, options.quick)
-    tables = confidence_table(entries), budget_table(n_runs, options.quick), threshold_table(n_runs, options.quick)
-    print("\n\n".join("\n".join(lines) for lines in tables))
+    chosen = list(FIXED_CONFIDENCE) if options.learner is None else options.learner
+    size = 64 if options.quick else 10_000, options.quick
+    known = json.loads(options.json.read_text()) if options.json and options.json.exists() else []
+    entries = [entry for entry in known if entry["learner"] not in chosen] + list(measure(chosen, *size))
     if options.json:
         options.json.write_text(json.dumps(entries, indent=1) + "\n")
     if options.figure:
         draw(entries, options.figure)
-    print(f"\n{time.perf_counter() - start:.0f} s")
+    tables = [confidence_table(entries)]
+    tables += [budget_table(*size), threshold_table(*size)] if options.learner is None else []
+    print("\n\n".join("\n".join(lines) for lines in tables))
 
 
 if __name__ == "__main__":

@@ -88,7 +88,7 @@ def _solve(means: ArrayLike, std: float | None) -> tuple[float, np.ndarray]:
         return math.fsum(d(mu[best], q) / d(a, q) for a, q in points) - 1
 
     largest = min(evidence(END, a) for a in others)
-    y = optimize.brentq(excess, largest * 1e-12, largest, xtol=1e-16 * largest)
+    y = float(optimize.brentq(excess, largest * 1e-12, largest, xtol=1e-16 * largest))  # type: ignore[arg-type]
     odds = np.array([share / (1 - share) for share in shares(y)])
     return (1 + odds.sum()) / y, np.insert(odds, best, 1.0) / (1 + odds.sum())
 

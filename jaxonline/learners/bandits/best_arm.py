@@ -3,6 +3,7 @@
 Other learners with a fixed confidence are in `fixed_confidence`.
 """
 
+import abc
 from fractions import Fraction
 from typing import Annotated, Any, NamedTuple
 
@@ -191,6 +192,10 @@ class FixedBudget(ArmLearner):
     """Base class of learners with a `Tally` as state that stop after a number of pulls."""
 
     budget: Count = static()
+
+    @abc.abstractmethod
+    def recommend(self, tally: Tally, stopped: Bool[Array, ""]) -> Any:
+        """Return the diagnostics."""
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> Tally:
         """Return the state before the first pull."""

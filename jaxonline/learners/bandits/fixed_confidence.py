@@ -166,14 +166,13 @@ class GLRLearner(ArmLearner):
     d(m_a, q) over q. The learner stops when all Z_a are at least their thresholds, and recommends b.
 
     The threshold "mixture" is ln((K - 1) / delta) + c(N_a) + c(N_b), with c(N) = ln(2 sqrt(N)). For Gaussian losses
-    c(N) = ln(1 + N) / 2, and in Z_a each N is replaced by N^2 / (1 + N). The probability of a wrong recommendation is then
-    at most delta, however the arms are pulled. Proof: the mixture M of the likelihood ratios of an arm (its mean
-    against other means) over the law Beta(1/2, 1/2), or over the normal law of the variance std^2 around the mean, is a
-    martingale that starts at 1, and N d(m, mean) <= ln M + c(N) with the replaced N. A product of the martingales of
+    c(N) = ln(1 + N) / 2, and in Z_a each N is replaced by N^2 / (1 + N). The probability of a wrong recommendation is
+    then at most delta, however the arms are pulled. Proof: the likelihood ratios of other means against the mean of an
+    arm have a mixture M over the law Beta(1/2, 1/2), or over the normal law of the variance std^2 around the mean. M is
+    a martingale that starts at 1, and N d(m, mean) <= ln M + c(N) with the replaced N. A product of the martingales of
     two arms is a martingale. By Ville's inequality it exceeds (K - 1) / delta with probability at most delta / (K - 1).
     If the learner recommends a worse arm b, then Z_a of the best arm a is at most the sum of both N d(m, mean). For
-    losses in [0, 1] that are not 0 or 1, M is a supermartingale. Theorem 10 of the paper has ln(2 t (K - 1) / delta),
-    which is larger.
+    losses in [0, 1] that are not 0 or 1, M is a supermartingale.
 
     The threshold "heuristic", ln((1 + ln t) / delta), has no proof, and `benchmarks/best-arm.md` reports an instance
     with more errors than delta.
@@ -303,8 +302,8 @@ class TrackAndStop(GLRLearner):
         """Return the optimal proportions of pulls of the arms [K].
 
         For x = w_a / w_b, the evidence per pull of b is g(x) = d(m_b, q) + x d(m_a, q), with q = (m_b + x m_a) / (1 +
-        x). All g(x) are equal, to y, and the sum of d(m_b, q) / d(m_a, q) is 1 (Theorem 5). The sum increases with y, which
-        is bisected. g(x) is nearly far u, with u = x / (x + far / near), so that two Newton steps in u give x.
+        x). All g(x) are equal, to y, and the sum of d(m_b, q) / d(m_a, q) is 1 (Theorem 5). The sum increases with y,
+        which is bisected. g(x) is nearly far u, with u = x / (x + far / near), so that two Newton steps in u give x.
         """
         step = jnp.asarray(1e-3 if self.std is None else 1e-3 * jnp.asarray(self.std), means.dtype)
         means = means if self.std is not None else jnp.clip(means, step, 1.0 - 2.0 * step)
