@@ -475,7 +475,7 @@ def ratio_stop(h, delta, std, four, one, heuristic=False):
 
 
 def proportions(means, std):
-    """Return the proportions of Track-and-Stop, by the bisections and Newton steps of its description."""
+    """Return the proportions of Track-and-Stop, by the secant and Newton steps of its description."""
     step = 1e-3 * (std or 1)
     m = np.clip(means, step, 1 - 2 * step) if std is None else means
     best = np.arange(m.shape[-1]) == np.argmin(means, -1)[..., None]
@@ -483,22 +483,25 @@ def proportions(means, std):
     m = np.maximum(m, low + step)
     far, near = divergence(low, m, std), divergence(m, low, std)
 
-    def solve(y):
+    def solve(v):
+        y = np.where(best, np.inf, far).min(-1, keepdims=True) / (1 + v)
         u = np.minimum(y / far, 1 - 1e-6)
         for last in (False, False, True):
             x = far / near * u / (1 - u)
             q = (low + x * m) / (1 + x)
-            a, b = divergence(low, q, std), np.maximum(divergence(m, q, std), np.finfo(float).tiny)
+            a, b = divergence(low, q, std), divergence(m, q, std)
             if not last:
                 u = np.clip(u - (a + x * b - y) * (1 - u) ** 2 / (far / near * b), 0, 1 - 1e-6)
-        return x, np.where(best, 0, a / b).sum(-1, keepdims=True)
+        return x, 1 / np.sqrt(np.where(best, 0, a / b).sum(-1, keepdims=True))
 
-    left, right = 0.0, np.where(best, np.inf, far).min(-1, keepdims=True)
-    for _ in range(12):
-        y = (left + right) / 2
-        small = solve(y)[1] < 1
-        left, right = np.where(small, y, left), np.where(small, right, y)
-    x = np.where(best, 1, solve((left + right) / 2)[0])
+    points, v = [(0.0, 0.0)], np.full((*m.shape[:-1], 1), np.sqrt(m.shape[-1] - 1))
+    for _ in range(4):
+        points.append((v, solve(v)[1]))
+        (v0, f0), (v, f) = points[-2:]
+        with np.errstate(all="ignore"):
+            slope = np.where(np.abs(v - v0) > 1e-3 * v, (f - f0) / (v - v0), f / v)
+        v = np.clip(v + (1 - f) / np.clip(slope, 0.1 * f / v, 10 * f / v), v / 4, 4 * v)
+    x = np.where(best, 1, solve(v)[0])
     return x / x.sum(-1, keepdims=True)
 
 

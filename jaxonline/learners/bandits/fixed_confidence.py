@@ -252,9 +252,9 @@ class TrackAndStop(GLRLearner):
     stops with the rule of `GLRLearner`. The mean number of pulls divided by ln(1 / delta) should approach
     `bounds.characteristic_time` for small delta.
 
-    The proportions are computed in each round with 12 bisections and 3 evaluations of the divergences in each. Their
-    error is below 0.001. For this computation means closer to 0, to 1 or to the best mean than 0.001 (times `std`) are
-    moved to this distance. The stopping rule uses the exact means.
+    The proportions are computed in each round with 4 secant steps, and 15 evaluations of the divergences in all. Their
+    error was below 0.001 in tests. For this computation, means closer than 0.001 (times `std`) to the best mean, or to
+    0 or 1, are moved to this distance. The stopping rule uses the exact means.
 
     Args:
         delta: the largest probability of a wrong recommendation.
@@ -302,8 +302,9 @@ class TrackAndStop(GLRLearner):
         """Return the optimal proportions of pulls of the arms [K].
 
         For x = w_a / w_b, the evidence per pull of b is g(x) = d(m_b, q) + x d(m_a, q), with q = (m_b + x m_a) / (1 +
-        x). All g(x) are equal, to y, and the sum of d(m_b, q) / d(m_a, q) is 1 (Theorem 5). The sum increases with y,
-        which is bisected. g(x) is nearly far u, with u = x / (x + far / near), so that two Newton steps in u give x.
+        x). All g(x) are equal, to y, and the sum F of d(m_b, q) / d(m_a, q) is 1 (Theorem 5). g(x) is nearly far u,
+        with u = x / (x + far / near), so that two Newton steps in u give x. 1 / sqrt(F) is nearly linear in v =
+        (largest y) / y - 1, exactly so for two Gaussian arms, so that a few secant steps in v solve F = 1.
         """
         step = jnp.asarray(1e-3 if self.std is None else 1e-3 * jnp.asarray(self.std), means.dtype)
         means = means if self.std is not None else jnp.clip(means, step, 1.0 - 2.0 * step)
@@ -312,14 +313,15 @@ class TrackAndStop(GLRLearner):
         far, near = self.divergence(low, others), self.divergence(others, low)
         scale, most = far / near, jnp.min(jnp.where(is_best, jnp.inf, far))
 
-        def solve(y: Float[Array, ""]) -> tuple[Float[Array, "K"], Float[Array, ""]]:
+        def solve(v: Float[Array, ""]) -> tuple[Float[Array, "K"], Float[Array, ""]]:
+            y = most / (1.0 + v)
             u = jnp.minimum(y / far, 1.0 - 1e-6)
             for _ in range(2):
                 x, of_best, of_other = evaluate(u)
                 error = of_best + x * of_other - y
                 u = jnp.clip(u - error * (1.0 - u) ** 2 / (scale * of_other), 0.0, 1.0 - 1e-6)
             x, of_best, of_other = evaluate(u)
-            return x, jnp.sum(jnp.where(is_best, 0.0, of_best / of_other))
+            return x, jax.lax.rsqrt(jnp.sum(jnp.where(is_best, 0.0, of_best / of_other)))
 
         def evaluate(u: Float[Array, "K"]) -> tuple[Float[Array, "K"], Float[Array, "K"], Float[Array, "K"]]:
             x = scale * u / (1.0 - u)
@@ -327,13 +329,17 @@ class TrackAndStop(GLRLearner):
             tiny = jnp.finfo(q.dtype).tiny
             return x, self.divergence(low, q), jnp.maximum(self.divergence(others, q), tiny)
 
-        def bisect(_: int, ends: tuple[Array, Array]) -> tuple[Array, Array]:
-            y = 0.5 * (ends[0] + ends[1])
-            is_small = solve(y)[1] < 1.0
-            return jnp.where(is_small, y, ends[0]), jnp.where(is_small, ends[1], y)
+        def secant_step(_: int, points: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+            before, f_before, v = points
+            f = solve(v)[1]
+            is_new, chord = jnp.abs(v - before) > 1e-3 * v, f / v  # f is 0 at v = 0
+            slope = jnp.where(is_new, (f - f_before) / jnp.where(is_new, v - before, 1.0), chord)
+            after = v + (1.0 - f) / jnp.clip(slope, 0.1 * chord, 10.0 * chord)
+            return v, f, jnp.clip(after, 0.25 * v, 4.0 * v)
 
-        low_end, high_end = jax.lax.fori_loop(0, 12, bisect, (jnp.zeros_like(most), most))
-        x = jnp.where(is_best, 1.0, solve(0.5 * (low_end + high_end))[0])
+        zero = jnp.zeros_like(most)
+        start = zero, zero, zero + max(len(means) - 1, 1) ** 0.5
+        x = jnp.where(is_best, 1.0, solve(jax.lax.fori_loop(0, 4, secant_step, start)[2])[0])
         return x / jnp.sum(x)
 
 
@@ -368,7 +374,7 @@ class TopTwoThompson(GLRLearner):
     """
 
     share: Share = 0.5
-    redraws: NonNegativeInt = static(default=4, kw_only=True)
+    redraws: NonNegativeInt = static(default=2, kw_only=True)
 
     def predict(self, key: Key[Array, ""], state: Tally, x: Any) -> Int[Array, ""]:
         """Return the leader or another arm, or an arm that was never pulled."""

@@ -81,9 +81,9 @@ BEST_ARM = {
         learners.TrackAndStop(0.1, threshold="heuristic"),
         loops.track_and_stop_heuristic,
     ),
-    "top-two Thompson": (learners.TopTwoThompson(0.1, share=0.6), loops.top_two_thompson),
+    "top-two Thompson": (learners.TopTwoThompson(0.1, share=0.6, redraws=4), loops.top_two_thompson),
     "top-two Thompson, Gaussian": (
-        learners.TopTwoThompson(0.1, 0.2, redraws=2),
+        learners.TopTwoThompson(0.1, 0.2),
         loops.top_two_thompson_gaussian,
     ),
 }

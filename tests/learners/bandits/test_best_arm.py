@@ -139,7 +139,8 @@ def test_thresholds_sort_losses_and_rewards(rewards):
     wrong = result.measures["wrong_sides"][0]
     assert wrong[:, 1].mean() < 0.05 < wrong[:, 0].mean()
     assert (result.measures["stopping_round"][0, :, 1] == 300).all()
-    tolerant = jo.simulate(game, APT(4, 0.5, 0.41), n_runs=16, n_rounds=4, measures=[jo.WrongSides()])
+    tolerant = jo.simulate(game, APT(300, 0.5, 0.41), n_runs=400, n_rounds=300, record_at=[1, 300],
+                           measures=[jo.WrongSides(), jo.StoppingRound()])  # fmt: skip
     assert (tolerant.measures["wrong_sides"] == 0).all()
 
 
@@ -203,6 +204,7 @@ def test_price_of_the_mixture_covers_the_largest_likelihood_ratio():
         assert (largest - mixture <= np.log(2 * np.sqrt(n)) + 1e-12).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("learner", [TrackAndStop(0.1), TopTwoThompson(0.1), LUCB(0.1), TrackAndStop(0.1, 0.5)])
 def test_errors_are_rarer_than_delta_and_equal_arms_stop_as_rarely(learner):
     """1,000 runs; exact binomial tests against delta = 0.1, false alarm 1e-6 each."""
