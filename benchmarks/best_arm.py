@@ -1,7 +1,7 @@
 """Best-arm identification: errors of learners that stop, in 30 games, and stopping rounds beside the lower bound.
 
     python -m benchmarks.best_arm --json FILE --figure FILE    # 10,000 runs of each learner in each game
-    python -m benchmarks.best_arm --learner LUCB --json FILE   # one learner again; the others are in the file
+    python -m benchmarks.best_arm --learner LUCB --json FILE   # one of the learners
     python -m benchmarks.best_arm --quick
 
 An error is a run that stops before the horizon with a wrong recommendation. Each of several equal best arms is right.
@@ -12,7 +12,6 @@ import itertools
 import json
 import math
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +26,9 @@ DELTA, QUICK = 0.05, ("2 arms, best first", "2 equal arms, 0.5")
 FIXED_CONFIDENCE = {  # learner, horizon
     "Track-and-Stop": (learners.TrackAndStop(DELTA), 500),
     "top-two Thompson": (learners.TopTwoThompson(DELTA), 500),
-    "LUCB": (learners.LUCB(DELTA), 5000),
-    "successive elimination": (learners.SuccessiveElimination(DELTA), 5000),
-    "lil'UCB, delta 0.003": (learners.LilUCB(0.003), 5000),
+    "LUCB": (learners.LUCB(DELTA), 3000),
+    "successive elimination": (learners.SuccessiveElimination(DELTA), 3000),
+    "lil'UCB, delta 0.003": (learners.LilUCB(0.003), 3000),
     "Track-and-Stop, heuristic": (learners.TrackAndStop(DELTA, threshold="heuristic"), 500),
 }
 BUDGET = 400
@@ -82,21 +81,22 @@ def interval(errors: np.ndarray) -> tuple[float, float, float]:
     return float(errors.mean()), float(share.low), float(share.high)
 
 
-def measure(policies: list[str], n_runs: int, quick: bool) -> Iterator[dict[str, Any]]:
-    """Yield an entry for each learner with a fixed confidence and each game."""
-    zoo = {name: games()[name] for name in QUICK} if quick else games()
+def measure(learner: str, name: str, n_runs: int, quick: bool) -> dict[str, Any]:
+    """Return the entry of a learner with a fixed confidence in a game.
+
+    The horizon is halved if the best arm is not unique, or if the lower bound exceeds it.
+    """
+    (policy, horizon), means = FIXED_CONFIDENCE[learner], games()[name]
     bits = (1 - 2 * DELTA) * math.log((1 - DELTA) / DELTA)  # kl(delta, 1 - delta)
-    for learner, (name, means) in itertools.product(policies, zoo.items()):
-        policy, horizon = FIXED_CONFIDENCE[learner]
-        measures = jo.StoppingRound(), jo.WrongRecommendation()
-        stopping, wrong = play(means, policy, n_runs, 200 if quick else horizon, *measures)
-        stopped = np.isfinite(stopping)
-        entry: dict[str, Any] = {"game": name, "learner": learner, "means": means, "stopped": float(stopped.mean())}
-        entry["error"] = interval(stopped & (wrong > 0))
-        entry["lower_bound"] = bounds.characteristic_time(means) * bits if means.count(min(means)) == 1 else None
-        entry["rounds"] = float(stopping.clip(max=horizon).mean()) if stopped.mean() > 0.99 else None
-        print(learner, name, entry["error"], file=sys.stderr, flush=True)
-        yield entry
+    limit = bounds.characteristic_time(means) * bits if means.count(min(means)) == 1 else None
+    horizon = 200 if quick else horizon if limit and limit < horizon else horizon // 2
+    stopping, wrong = play(means, policy, n_runs, horizon, jo.StoppingRound(), jo.WrongRecommendation())
+    stopped = np.isfinite(stopping)
+    entry = {"game": name, "learner": learner, "means": means, "horizon": horizon, "lower_bound": limit}
+    rounds = float(stopping.clip(max=horizon).mean()) if stopped.mean() > 0.99 else None
+    numbers = {"error": interval(stopped & (wrong > 0)), "stopped": float(stopped.mean()), "rounds": rounds}
+    print(learner, name, numbers["error"], file=sys.stderr, flush=True)
+    return entry | numbers
 
 
 def confidence_table(entries: list[dict[str, Any]]) -> list[str]:
@@ -171,20 +171,23 @@ def main(arguments: list[str] | None = None) -> None:
     """Print the tables; write the numbers and the figure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="two games and 64 runs")
-    parser.add_argument("--learner", nargs="*", choices=FIXED_CONFIDENCE, help="only these, and others from the file")
-    parser.add_argument("--json", type=Path, help="file for the numbers of all games")
+    names = list(FIXED_CONFIDENCE)
+    parser.add_argument("--learner", nargs="*", choices=names, default=names, help="learners with a fixed confidence")
+    parser.add_argument("--json", type=Path, help="file for the numbers; games that are in it are not played again")
     parser.add_argument("--figure", type=Path, help="file for the figure")
     options = parser.parse_args(arguments)
-    chosen = list(FIXED_CONFIDENCE) if options.learner is None else options.learner
     size = 64 if options.quick else 10_000, options.quick
-    known = json.loads(options.json.read_text()) if options.json and options.json.exists() else []
-    entries = [entry for entry in known if entry["learner"] not in chosen] + list(measure(chosen, *size))
-    if options.json:
-        options.json.write_text(json.dumps(entries, indent=1) + "\n")
+    entries = json.loads(options.json.read_text()) if options.json and options.json.exists() else []
+    known = {(entry["learner"], entry["game"]) for entry in entries}
+    for learner, name in itertools.product(options.learner, QUICK if options.quick else games()):
+        if (learner, name) not in known:
+            entries.append(measure(learner, name, *size))
+            if options.json:
+                options.json.write_text(json.dumps(entries, indent=1) + "\n")
     if options.figure:
         draw(entries, options.figure)
     tables = [confidence_table(entries)]
-    tables += [budget_table(*size), threshold_table(*size)] if options.learner is None else []
+    tables += [budget_table(*size), threshold_table(*size)] if options.learner == list(FIXED_CONFIDENCE) else []
     print("\n\n".join("\n".join(lines) for lines in tables))
 
 

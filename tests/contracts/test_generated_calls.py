@@ -63,7 +63,8 @@ OTHERS = {  # other ranges, and ranges that a declaration gives as numbers
         bounds.aer_regret.n_attributes bounds.aer_regret.n_rounds bounds.aerr_regret.n_attributes
         bounds.attribute_exponentiated_regret.n_attributes bounds.baseline_risk.n_attributes bounds.exp3.n_arms
         bounds.delayed_exp3.n_arms bounds.exp3_ix.n_arms bounds.exp3_p.n_arms bounds.fixed_share.n_rounds
-        bounds.minimax.n_arms bounds.p_norm_perceptron.p bounds.successive_rejects.budget environments.SparseBooleans.dimension
+        bounds.minimax.n_arms bounds.p_norm_perceptron.p
+        bounds.successive_rejects.budget environments.SparseBooleans.dimension
         estimators.AttributeGradient.n_attributes estimators.AttributePairs.n_attributes learners.Baseline.n_attributes
         estimators.PairsOfCopies.n_copies learners.EXP3.over_horizon.n_arms learners.EXP3IX.over_horizon.n_arms
         learners.EXP3P.over_horizon.n_arms learners.FixedShare.over_horizon.n_rounds learners.PNorm.p
@@ -105,7 +106,8 @@ OTHERS = {  # other ranges, and ranges that a declaration gives as numbers
     "above 0 and at most 100": "environments.RandomWalkExperts.step",
     "at least 1e-12 and at most 1,000,000,000,000": """
         learners.AsymptoticUCB.std learners.FixedConfidenceUCB.std learners.GaussianThompson.noise_std
-        learners.GaussianThompson.prior_std learners.LilUCB.std learners.TopTwoThompson.std learners.TrackAndStop.std""",
+        learners.GaussianThompson.prior_std learners.LilUCB.std learners.TopTwoThompson.std
+        learners.TrackAndStop.std""",
     "at least 1e-12 and below 1": "learners.Storage.for_horizon.risk",
     "at least 0 and below 4,294,967,296": "estimators.Dictionary.published.seed logs.replay.seed",
     " or infinite": "verify.bound.limit verify.bound.value",
