@@ -28,7 +28,7 @@ FIXED_CONFIDENCE = {  # learner, horizon
     "top-two Thompson": (learners.TopTwoThompson(DELTA), 500),
     "LUCB": (learners.LUCB(DELTA), 3000),
     "successive elimination": (learners.SuccessiveElimination(DELTA), 3000),
-    "lil'UCB, delta 0.003": (learners.LilUCB(0.003), 3000),
+    "lil'UCB, delta 7e-9": (learners.LilUCB(7e-9), 3000),
     "Track-and-Stop, heuristic": (learners.TrackAndStop(DELTA, threshold="heuristic"), 500),
 }
 BUDGET = 400

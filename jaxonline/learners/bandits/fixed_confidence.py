@@ -57,9 +57,9 @@ class LUCB(ArmLearner):
     Example:
         >>> import jax, jaxonline as jo
         >>> game = jo.Game(jo.environments.BernoulliArms([1.0, 0.0]), jo.Bandit(), loss=jo.losses.ArmLoss())
-        >>> info = jo.play(game, jo.learners.LUCB(0.1), jax.random.key(0), n_rounds=80)[1].info
+        >>> info = jo.play(game, jo.learners.LUCB(0.1), jax.random.key(0), n_rounds=100)[1].info
         >>> int(info.stopped.argmax()), int(info.recommendation[-1])
-        (67, 1)
+        (83, 1)
     """
 
     delta: Share
@@ -104,8 +104,9 @@ class LilUCB(IndexPolicy):
     sqrt(2 std^2 (1 + epsilon) ln(ln((1 + epsilon) n) / delta) / n) after n pulls. It stops when an arm has at least 1 +
     ratio times the pulls of all other arms together, and recommends this arm.
 
-    `delta` is a level of the bounds, not the probability of a wrong recommendation. The theorem of the paper was not
-    checked here; `benchmarks/best-arm.md` reports measured errors.
+    `delta` is a level of the bounds, not the probability of a wrong recommendation, for which the theorem of the paper
+    (not checked here) needs a far smaller level. With a level of 0.003 the learner often stops after one pull of the
+    best arm of two, if its loss was large.
 
     Args:
         delta: level of the bounds, below ln(1 + epsilon) / e.
@@ -119,7 +120,7 @@ class LilUCB(IndexPolicy):
         >>> game = jo.Game(jo.environments.BernoulliArms([1.0, 0.0]), jo.Bandit(), loss=jo.losses.ArmLoss())
         >>> info = jo.play(game, jo.learners.LilUCB(0.003), jax.random.key(0), n_rounds=300)[1].info
         >>> int(info.stopped.argmax()), int(info.recommendation[-1])
-        (190, 1)
+        (10, 1)
     """
 
     delta: Share
@@ -267,7 +268,7 @@ class TrackAndStop(GLRLearner):
         >>> game = jo.Game(jo.environments.BernoulliArms([1.0, 0.0]), jo.Bandit(), loss=jo.losses.ArmLoss())
         >>> info = jo.play(game, jo.learners.TrackAndStop(0.1), jax.random.key(0), n_rounds=50)[1].info
         >>> int(info.stopped.argmax()), int(info.recommendation[-1])
-        (8, 1)
+        (7, 1)
     """
 
     tracking: Literal["D", "C"] = static(default="D", kw_only=True)
@@ -370,7 +371,7 @@ class TopTwoThompson(GLRLearner):
         >>> game = jo.Game(jo.environments.BernoulliArms([1.0, 0.0]), jo.Bandit(), loss=jo.losses.ArmLoss())
         >>> info = jo.play(game, jo.learners.TopTwoThompson(0.1), jax.random.key(0), n_rounds=50)[1].info
         >>> int(info.stopped.argmax()), int(info.recommendation[-1])
-        (9, 1)
+        (7, 1)
     """
 
     share: Share = 0.5

@@ -6,6 +6,7 @@ import pytest
 from scipy import optimize, special, stats
 
 import jaxonline as jo
+from benchmarks import best_arm
 from jaxonline import bounds
 from jaxonline.learners import (
     APT,
@@ -216,3 +217,16 @@ def test_errors_are_rarer_than_delta_and_equal_arms_stop_as_rarely(learner):
         stopped = np.isfinite(result.measures["stopping_round"][0, :, -1])
         wrong = stopped & (result.measures["wrong_recommendation"][0, :, -1] > (0 if means[1] < 0.5 else -1))
         assert stats.binomtest(int(wrong.sum()), 1000, 0.1, alternative="greater").pvalue > 1e-6
+
+
+@pytest.mark.long
+def test_the_quick_benchmark_writes_its_tables_and_continues_from_its_file(tmp_path, capsys):
+    """A second call plays no game of a learner with a fixed confidence again."""
+    arguments = ["--quick", "--json", str(tmp_path / "numbers.json"), "--figure", str(tmp_path / "figure.png")]
+    best_arm.main(arguments)
+    first = capsys.readouterr()
+    best_arm.main(arguments)
+    second = capsys.readouterr()
+    assert len(best_arm.games()) == 30
+    assert (first.out, first.err.count("\n"), second.err) == (second.out, 12, "")
+    assert (tmp_path / "figure.png").exists()
