@@ -449,7 +449,7 @@ def lil_ucb(h, delta=0.003, std=0.3, epsilon=0.02, beta=0.9, ratio=None):
 def divergence(p, q, std):
     with np.errstate(all="ignore"):
         bernoulli = special.rel_entr(p, q) + special.rel_entr(1 - p, 1 - q)
-    return bernoulli if std is None else (p - q) ** 2 / (2 * std**2)
+    return bernoulli if std is None else 0.5 * ((p - q) / std) ** 2
 
 
 def ratio_statistic(n, means, arm, std):

