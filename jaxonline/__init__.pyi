@@ -77,6 +77,7 @@ from .simulation.measures import StoppingRound as StoppingRound
 from .simulation.measures import Switches as Switches
 from .simulation.measures import Unanswered as Unanswered
 from .simulation.measures import WrongRecommendation as WrongRecommendation
+from .simulation.measures import WrongSides as WrongSides
 from .study import Context as Context
 from .study import Task as Task
 from .study import benchmark as benchmark

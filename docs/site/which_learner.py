@@ -56,7 +56,10 @@ GROUPS = (
         Row("EpsilonGreedyCB"), Row("ExploreFirstCB"), Row("BaggingCB"), Row("EXP4.over_horizon", "exp4"),
     )),
     Group("Best-arm identification", ("Bandit",), (
-        Row("SuccessiveElimination", "successive_elimination"), Row("SequentialHalving", "sequential_halving"),
+        Row("TrackAndStop", "characteristic_time"), Row("TopTwoThompson"), Row("LUCB"),
+        Row("SuccessiveElimination", "successive_elimination"), Row("LilUCB"),
+        Row("SuccessiveRejects", "successive_rejects"), Row("SequentialHalving", "sequential_halving"),
+        Row("UniformAllocation"), Row("APT"),
     )),
     Group("Sets of arms, duels, the loss of a point", ("SemiBandit", "Duel", "LossOfMove"), (
         Row("CUCB", "cucb"), Row("RUCB", "rucb"), Row("GradientBandit", "gradient_bandit"),

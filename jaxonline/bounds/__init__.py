@@ -3,7 +3,8 @@
 A theorem returns a `Bound`: a number with the parameters and the assumptions of the theorem. The modules are `theorem`
 (this record), `gradient` (gradient and mirror descent), `high_probability` (bounds that hold with high probability, and
 the moments of data and noise), `kernels` (noisy instances, Gaussian noise, many kernels), `attributes` (a few
-attributes of each instance), `experts` (expert advice), `bandits`, and `classifiers` (mistakes of classifiers).
+attributes of each instance), `experts` (expert advice), `bandits`, `best_arm` (best-arm
+identification), and `classifiers` (mistakes of classifiers).
 """
 
 from jaxonline.bounds.attributes import aer_regret as aer_regret
@@ -28,6 +29,9 @@ from jaxonline.bounds.bandits import rucb as rucb
 from jaxonline.bounds.bandits import sequential_halving as sequential_halving
 from jaxonline.bounds.bandits import successive_elimination as successive_elimination
 from jaxonline.bounds.bandits import ucb1 as ucb1
+from jaxonline.bounds.best_arm import characteristic_time as characteristic_time
+from jaxonline.bounds.best_arm import optimal_proportions as optimal_proportions
+from jaxonline.bounds.best_arm import successive_rejects as successive_rejects
 from jaxonline.bounds.classifiers import p_norm_perceptron as p_norm_perceptron
 from jaxonline.bounds.classifiers import passive_aggressive as passive_aggressive
 from jaxonline.bounds.classifiers import perceptron as perceptron

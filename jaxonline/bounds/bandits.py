@@ -225,7 +225,7 @@ def exp3_p(n_arms: CountFrom2, n_rounds: Horizons, delta: OpenUnitFloat, known: 
 # Bounds for learners that identify the best arm.
 
 
-def _positive(gaps: np.ndarray) -> np.ndarray:
+def positive_gaps(gaps: np.ndarray) -> np.ndarray:
     """Return the gaps of all arms but the best one, which must be unique, in increasing order."""
     positive = np.sort(gaps)[1:]
     if not (positive > 0).all():
@@ -252,7 +252,7 @@ def successive_elimination(gaps: Gaps, delta: OpenUnitFloat) -> int:
         >>> successive_elimination([0.0, 0.5], 0.1)
         1074
     """
-    positive = _positive(gaps)  # type: ignore
+    positive = positive_gaps(gaps)  # type: ignore
 
     def pulls(gap: float) -> int:
         n = 1
@@ -283,7 +283,7 @@ def sequential_halving(gaps: Gaps, budget: Count) -> float:
         >>> round(sequential_halving([0.0, 0.5, 0.5, 0.5], 2000), 4)
         0.0024
     """
-    positive = _positive(gaps)  # type: ignore
+    positive = positive_gaps(gaps)  # type: ignore
     H = float((np.arange(2, len(positive) + 2) / positive**2).max())
     phases = math.log2(len(positive) + 1)
     return min(1.0, 3 * phases * math.exp(-budget / (8 * H * phases)))

@@ -17,8 +17,11 @@ on held-out rows.
 from jaxonline.learners.attributes import AER as AER
 from jaxonline.learners.attributes import AERR as AERR
 from jaxonline.learners.attributes import Baseline as Baseline
+from jaxonline.learners.bandits.best_arm import APT as APT
 from jaxonline.learners.bandits.best_arm import SequentialHalving as SequentialHalving
 from jaxonline.learners.bandits.best_arm import SuccessiveElimination as SuccessiveElimination
+from jaxonline.learners.bandits.best_arm import SuccessiveRejects as SuccessiveRejects
+from jaxonline.learners.bandits.best_arm import UniformAllocation as UniformAllocation
 from jaxonline.learners.bandits.contextual import LinThompson as LinThompson
 from jaxonline.learners.bandits.contextual import LinUCB as LinUCB
 from jaxonline.learners.bandits.exponential import EXP3 as EXP3
@@ -26,6 +29,10 @@ from jaxonline.learners.bandits.exponential import EXP3IX as EXP3IX
 from jaxonline.learners.bandits.exponential import EXP3P as EXP3P
 from jaxonline.learners.bandits.exponential import EXP4 as EXP4
 from jaxonline.learners.bandits.exponential import TsallisINF as TsallisINF
+from jaxonline.learners.bandits.fixed_confidence import LUCB as LUCB
+from jaxonline.learners.bandits.fixed_confidence import LilUCB as LilUCB
+from jaxonline.learners.bandits.fixed_confidence import TopTwoThompson as TopTwoThompson
+from jaxonline.learners.bandits.fixed_confidence import TrackAndStop as TrackAndStop
 from jaxonline.learners.bandits.index_policies import KLUCB as KLUCB
 from jaxonline.learners.bandits.index_policies import MOSS as MOSS
 from jaxonline.learners.bandits.index_policies import UCB1 as UCB1

@@ -114,6 +114,8 @@ def first_argmin(values: Float[Array, "K"] | Int[Array, "K"], order: Order | Non
         1
     """
     available = _available.get()
+    if len(values) == 1:  # XLA crashes if a learner that stops reduces a vector of one pair
+        return jnp.int32(0)
     if order is None:
         if len(values) <= _SHORT and available is None:
             return jnp.argmin(values).astype(jnp.int32)

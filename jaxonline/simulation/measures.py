@@ -431,9 +431,7 @@ class _LastRecommendation(abc.ABC):
         Raises:
             TypeError: the learner recommends no arm, or outcomes are not vectors of losses.
         """
-        _field(self, record, "recommendation")
-        if getattr(record.y_comparator, "ndim", None) != 1:
-            raise TypeError(f"{type(self).__name__} needs losses of arms as outcomes (got {record.y_comparator})")
+        _arm_field(self, record, "recommendation")
         return jnp.float32(jnp.nan)
 
     def add(self, carry: Float[Array, ""], t: Int[Array, ""], record: Round) -> Float[Array, ""]:
@@ -495,6 +493,45 @@ class WrongRecommendation(_LastRecommendation):
 
 
 @struct
+class WrongSides:
+    """Whether an arm is on the wrong side of the threshold of `learners.APT`, in games with `pseudo=True`.
+
+    Arms whose mean is within the learner's tolerance of the threshold are never wrong. The mean of this measure over
+    runs estimates a probability, for which `jo.intervals.ClopperPearson()` gives the exact interval.
+
+    Example:
+        >>> import jaxonline as jo
+        >>> arms = jo.environments.BernoulliArms([0.9, 0.1])
+        >>> game = jo.Game(arms, jo.Bandit(), loss=jo.losses.ArmLoss(), pseudo=True)
+        >>> learner, measures = jo.learners.APT(20, threshold=0.5), [jo.WrongSides()]
+        >>> result = jo.simulate(game, learner, n_runs=1, n_rounds=20, record_at=[20], measures=measures)
+        >>> result.measures["wrong_sides"].tolist()
+        [[[0.0]]]
+    """
+
+    name = "wrong_sides"
+
+    def init(self, record: Round) -> Float[Array, ""]:
+        """Return NaN, the value before the first round.
+
+        Raises:
+            TypeError: the learner sorts no arms, or outcomes are not vectors of losses.
+        """
+        _arm_field(self, record, "above")
+        return jnp.float32(jnp.nan)
+
+    def add(self, carry: Float[Array, ""], t: Int[Array, ""], record: Round) -> Float[Array, ""]:
+        """Return 1 if an arm is on the wrong side after round t."""
+        distance = record.y_comparator - record.info.threshold
+        sides = (distance >= 0.0) == record.info.above
+        return jnp.any(~sides & (jnp.abs(distance) > record.info.tolerance)).astype(jnp.float32)
+
+    def read(self, carry: Float[Array, ""]) -> Float[Array, ""]:
+        """The value."""
+        return carry
+
+
+@struct
 class StoppingRound:
     """Round after which a run stopped; infinity for a run that has not stopped (a censored run).
 
@@ -532,6 +569,12 @@ class StoppingRound:
 def _excess_loss(record: Round) -> Float[Array, ""]:
     means = record.y_comparator
     return means[record.info.recommendation] - jnp.min(means)
+
+
+def _arm_field(measure: Any, record: Round, name: str) -> None:
+    _field(measure, record, name)
+    if getattr(record.y_comparator, "ndim", None) != 1:
+        raise TypeError(f"{type(measure).__name__} needs losses of arms as outcomes (got {record.y_comparator})")
 
 
 def _field(measure: Any, record: Round, name: str) -> None:

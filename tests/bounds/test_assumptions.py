@@ -13,6 +13,7 @@ NO_THEOREMS_ON_REGRET = {  # records, quantities inside bounds, lower bounds, an
     "Assumptions", "Bound", "Features", "LargestCopies", "MomentBounds",
     "factor_moment", "hidden_attribute_examples", "lai_robbins", "largest_copies", "largest_estimate", "minimax",
     "moment_bounds", "sequential_halving", "successive_elimination", "surrogate_radius", "doubling",
+    "characteristic_time", "optimal_proportions", "successive_rejects",
 }  # fmt: skip
 T, X, SIZE, VARIANCE = 400, 0.3, 40.0, 1.0
 PRINTED = bounds.two_copies(1.0, float(np.hypot(X, np.sqrt(VARIANCE))), SIZE, T)

@@ -29,6 +29,8 @@ OWN_ARGUMENTS = {
     "ContextualLinearArms": {"weights": [0.5], "n_arms": 2}, "ContextualLogisticArms": {"weights": [0.5], "n_arms": 2},
     "explore_then_commit": {"gaps": [0.0, 0.5]}, "ucb1": {"gaps": [0.0, 0.5]},
     "delayed_ucb1": {"gaps": [0.0, 0.5]}, "sequential_halving": {"gaps": [0.0, 0.5]},
+    "successive_rejects": {"gaps": [0.0, 0.5]}, "characteristic_time": {"means": [0.2, 0.5]},
+    "optimal_proportions": {"means": [0.2, 0.5]}, "LilUCB": {"delta": 0.001},
     "successive_elimination": {"gaps": [0.0, 0.5]}, "delayed_exp3": {"eta": 0.01},
     "PreferenceArms": PAIRS, "CondorcetWinner": PAIRS, "rucb": PAIRS, "cucb": {"m": 2},
     "GivenDelays": {"rounds": [1, 0]}, "Replicates": {"X": [[[1.0], [2.0]]]},

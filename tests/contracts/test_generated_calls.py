@@ -30,6 +30,7 @@ OTHERS = {  # other ranges, and ranges that a declaration gives as numbers
         BanditEnv.n_rounds Delayed.delay Task.n_rounds benchmark.gaps benchmark.n_rounds datasets.ar4.n_rounds
         datasets.load.scale
         environments.DataStream.order estimators.SeriesEstimator.constant play_env.n_rounds results.Standings.gaps
+        learners.APT.threshold learners.TopTwoThompson.threshold learners.TrackAndStop.threshold
         learners.FollowTheRegularizedLeader.regularizer simulate.n_rounds tune.factor tune.n_rounds
         verify.second_moment.width verify.unbiased.power verify.unbiased.second_moment verify.unbiased.width""",
     "above 0": """
@@ -48,7 +49,8 @@ OTHERS = {  # other ranges, and ranges that a declaration gives as numbers
         bounds.largest_estimate.x_bound bounds.largest_estimate.y_bound bounds.noisy_kernel.y_bound
         bounds.noisy_kernel_geometric.y_bound bounds.passive_aggressive.hinge_losses bounds.passive_aggressive.norm
         environments.ChasingNoise.variance environments.GaussianArms.std estimators.FiniteDistribution.probabilities
-        kernels.GaussianMixture.rates kernels.GaussianMixture.weights kernels.PowerSeries.betas learners.KLUCB.c""",
+        kernels.GaussianMixture.rates kernels.GaussianMixture.weights kernels.PowerSeries.betas learners.KLUCB.c
+        learners.APT.tolerance learners.TopTwoThompson.redraws""",
     "at least 0 or infinite": "estimators.SeriesEstimator.reach",
     "at least 1": """
         bounds.Features.frequencies bounds.aggregating.n_experts bounds.ewa.n_experts bounds.halving.n_experts
@@ -56,12 +58,13 @@ OTHERS = {  # other ranges, and ranges that a declaration gives as numbers
         environments.RandomWalkExperts.n_experts environments.SwitchingExperts.every learners.MOSS.n_rounds
         estimators.SeriesEstimator.for_loss.max_copies learners.BernoulliThompson.prior_ones learners.EWA.n_experts
         learners.BernoulliThompson.prior_zeros learners.ExploreThenCommit.pulls_each learners.FixedShare.n_experts
-        learners.FollowThePerturbedLeader.n_experts learners.held_out_risk.n_runs""",
+        learners.FollowThePerturbedLeader.n_experts learners.LilUCB.ratio learners.held_out_risk.n_runs""",
     "at least 2": """
         bounds.aer_regret.n_attributes bounds.aer_regret.n_rounds bounds.aerr_regret.n_attributes
         bounds.attribute_exponentiated_regret.n_attributes bounds.baseline_risk.n_attributes bounds.exp3.n_arms
         bounds.delayed_exp3.n_arms bounds.exp3_ix.n_arms bounds.exp3_p.n_arms bounds.fixed_share.n_rounds
-        bounds.minimax.n_arms bounds.p_norm_perceptron.p environments.SparseBooleans.dimension
+        bounds.minimax.n_arms bounds.p_norm_perceptron.p
+        bounds.successive_rejects.budget environments.SparseBooleans.dimension
         estimators.AttributeGradient.n_attributes estimators.AttributePairs.n_attributes learners.Baseline.n_attributes
         estimators.PairsOfCopies.n_copies learners.EXP3.over_horizon.n_arms learners.EXP3IX.over_horizon.n_arms
         learners.EXP3P.over_horizon.n_arms learners.FixedShare.over_horizon.n_rounds learners.PNorm.p
@@ -78,7 +81,9 @@ OTHERS = {  # other ranges, and ranges that a declaration gives as numbers
         UntilDecided.rarest_event bounds.baseline_risk.delta bounds.exp3_ix.delta
         bounds.exp3_p.delta bounds.lai_robbins.means bounds.rucb.delta bounds.successive_elimination.delta
         bounds.weighted_majority.beta bounds.with_high_probability.delta learners.DiscountedUCB.discount
-        learners.FixedConfidenceUCB.delta learners.SuccessiveElimination.delta learners.WeightedMajority.beta
+        learners.FixedConfidenceUCB.delta learners.LUCB.delta learners.LilUCB.delta learners.LilUCB.epsilon
+        learners.SuccessiveElimination.delta learners.TopTwoThompson.delta learners.TopTwoThompson.share
+        learners.TrackAndStop.delta learners.WeightedMajority.beta
         losses.Pinball.tau
         logs.direct_method.level logs.doubly_robust.level logs.dr_shrinkage.level logs.mrdr.level
         logs.switch_dr.level logs.clipped_ips.level logs.independent_ips.level logs.ips.level logs.snips.level""",
@@ -88,6 +93,7 @@ OTHERS = {  # other ranges, and ranges that a declaration gives as numbers
     "above 1": """
         bounds.noisy_kernel_geometric.p bounds.winnow.promotion environments.SwitchingArms.starts
         estimators.Geometric.p learners.Winnow.promotion""",
+    "above 0 and at most 3": "learners.LilUCB.beta",
     "above 2": "noise.StudentCoordinates.degrees noise.student_t.degrees",
     "above 0.5": "bounds.rucb.alpha learners.RUCB.alpha",
     "at least 0 and below 1": "bounds.largest_copies.missed environments.ChasingNoise.memory",
@@ -100,7 +106,8 @@ OTHERS = {  # other ranges, and ranges that a declaration gives as numbers
     "above 0 and at most 100": "environments.RandomWalkExperts.step",
     "at least 1e-12 and at most 1,000,000,000,000": """
         learners.AsymptoticUCB.std learners.FixedConfidenceUCB.std learners.GaussianThompson.noise_std
-        learners.GaussianThompson.prior_std""",
+        learners.GaussianThompson.prior_std learners.LilUCB.std learners.TopTwoThompson.std
+        learners.TrackAndStop.std""",
     "at least 1e-12 and below 1": "learners.Storage.for_horizon.risk",
     "at least 0 and below 4,294,967,296": "estimators.Dictionary.published.seed logs.replay.seed",
     " or infinite": "verify.bound.limit verify.bound.value",

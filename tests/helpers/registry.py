@@ -24,9 +24,10 @@ class Entry(NamedTuple):
 
     `queries` in a round are None if their number is random. A learner is `randomised` if it draws random numbers in its
     rounds, and `silent` if they are only in its moves. A learner is `coarse` if few moves may be the same after other
-    losses. Rows are instances of three numbers and a number (-1 or +1 with `classes`); with `losses_of_arms` vectors of
-    three losses, with `contexts` for each arm a law on arms or features, with `pairs` matrices of duels. `strict` is
-    False for parts of optax that do not run under strict dtype promotion."""
+    losses, and `late` if its numbers decide only when it stops. Rows are instances of three numbers and a number (-1 or
+    +1 with `classes`); with `losses_of_arms` vectors of three losses, with `contexts` for each arm a law on arms or
+    features, with `pairs` matrices of duels. `strict` is False for parts of optax that do not run under strict dtype
+    promotion."""
 
     learner: Any
     feedback: Any
@@ -39,6 +40,7 @@ class Entry(NamedTuple):
     randomised: bool = False
     silent: bool = False
     coarse: bool = False
+    late: bool = False
     strict: bool = True
 
     @property
@@ -239,6 +241,13 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "UCB2": lambda: bandit(learners.UCB2(1.0)),
     "UCB, fixed confidence": lambda: bandit(learners.FixedConfidenceUCB(0.5, 0.3)),
     "UCB, asymptotic": lambda: bandit(learners.AsymptoticUCB(0.5)),
+    "LUCB": lambda: bandit(learners.LUCB(0.5), late=True),
+    "lil'UCB": lambda: bandit(learners.LilUCB(0.1, 0.2, epsilon=0.5)),
+    "track and stop": lambda: bandit(learners.TrackAndStop(0.5), late=True),
+    "track and stop, Gaussian, cumulative": lambda: bandit(learners.TrackAndStop(0.5, 0.2, tracking="C")),
+    "top-two Thompson": lambda: bandit(learners.TopTwoThompson(0.5, share=0.9), randomised=True),
+    "successive rejects": lambda: bandit(learners.SuccessiveRejects(12)),
+    "APT": lambda: bandit(learners.APT(6, threshold=0.5)),
     "discounted UCB": lambda: bandit(learners.DiscountedUCB(0.8, 0.3)),
     "sliding-window UCB": lambda: bandit(learners.SlidingWindowUCB(5, 1.0)),
     "Tsallis-INF": lambda: bandit(learners.TsallisINF(), randomised=True),

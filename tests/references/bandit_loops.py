@@ -10,10 +10,11 @@ import itertools
 import math
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from scipy import special, stats
 
-from jaxonline.random import fast_beta
+from jaxonline.random import fast_beta, normal
 
 
 def past(terms):
@@ -517,6 +518,186 @@ def sequential_halving(h, budget=200):
         yield from itertools.repeat((left[0], left[0] + 1))
 
     return h.runs(play, (2,))
+
+
+def successive_rejects(h, budget=200, half=0.5):
+    """Return arms, and the recommended arm plus 1 after each round; 0 before the learner stops."""
+
+    def play(run):
+        K, left, rows, sums = h.n_arms, list(range(h.n_arms)), iter(h.y[run]), np.zeros(h.n_arms)
+        rate = half + sum(1 / i for i in range(2, K + 1))
+        ends = [math.ceil((int(budget) - K) / (rate * (K + 1 - k)) - 1e-9) for k in range(1, K)]
+        for n in itertools.count(1):
+            for arm in left:
+                sums[arm] += next(rows, np.zeros(K))[arm]
+                if arm == left[-1]:  # of equal arms the last one is dropped
+                    left = sorted(sorted(left, key=lambda j: sums[j] / n)[: K - sum(end <= n for end in ends)])
+                yield arm, (left[0] + 1) * (len(left) == 1)
+
+    return h.runs(play, (2,))
+
+
+def uniform_allocation(h, budget=150):
+    arms = np.broadcast_to(np.arange(h.n_rounds) % h.n_arms, h.moves.shape)
+    n, means = after(h)
+    best = np.where(n > 0, means, np.inf).argmin(axis=-1)
+    return np.stack([arms, (best + 1) * (np.arange(h.n_rounds) + 1 >= budget)], axis=-1)
+
+
+def apt(h, budget=150, threshold=0.47, tolerance=0.053):
+    """Return arms, and a number for the sides of all arms after each round; 0 before the learner stops."""
+    gains = np.sqrt(h.some) * (np.abs((1 - h.means) * (h.n > 0) - threshold) + tolerance)
+    above = (after(h)[1] >= threshold) @ 2 ** np.arange(h.n_arms)
+    return np.stack([h.largest(-gains), (above + 1) * (np.arange(h.n_rounds) + 1 >= budget)], axis=-1)
+
+
+def after(h):
+    """Return pulls and mean losses after each round."""
+    n = np.cumsum(h.pulled, axis=1)
+    return n, np.cumsum(h.pulled * h.y, axis=1) / np.maximum(n, 1)
+
+
+def lucb(h, delta=0.1, constant=1.25, power=4.0, inner=2.0):
+    def play(run):
+        n, sums, rows, pair = np.zeros(h.n_arms), np.zeros(h.n_arms), iter(h.y[run]), list(range(h.n_arms))
+        while True:
+            for position, arm in enumerate(pair):
+                n[arm] += 1
+                sums[arm] += next(rows, np.zeros(h.n_arms))[arm]
+                means = np.where(n > 0, sums / np.maximum(n, 1), np.inf)
+                radius = np.sqrt(np.log(constant * h.n_arms * n.sum() ** power / delta) / (inner * np.maximum(n, 1)))
+                first = means.argmin()
+                lower = np.where(np.arange(h.n_arms) == first, np.inf, means - radius)
+                ends = position == len(pair) - 1 and means[first] + radius[first] < lower.min()
+                yield arm, (first + 1) * ends
+            pair = [first, lower.argmin()]
+
+    return h.runs(play, (2,))
+
+
+def lil_ucb(h, delta=0.003, std=0.3, epsilon=0.02, beta=0.9, ratio=None):
+    width = (1 + beta) * (1 + math.sqrt(epsilon))
+    log = np.log(np.log((1 + epsilon) * h.some) / delta)
+    arms = h.largest(h.means + width * np.sqrt(2 * std**2 * (1 + epsilon) * log / h.some))
+    n = after(h)[0]
+    ratio = ((2 + beta) / beta) ** 2 if ratio is None else ratio
+    stopped = (n >= 1 + ratio * (n.sum(-1, keepdims=True) - n)).any(-1) & (n > 0).all(-1)
+    return np.stack([arms, (n.argmax(-1) + 1) * stopped], axis=-1)
+
+
+def divergence(p, q, std):
+    with np.errstate(all="ignore"):
+        bernoulli = special.rel_entr(p, q) + special.rel_entr(1 - p, 1 - q)
+    return bernoulli if std is None else 0.5 * ((p - q) / std) ** 2
+
+
+def ratio_statistic(n, means, arm, std):
+    """Return the generalised likelihood ratio of each arm against the arm `arm`; infinity for the arm itself."""
+    at = lambda v: np.take_along_axis(v, arm[..., None], -1)  # noqa: E731
+    q = (at(n) * at(means) + n * means) / (at(n) + n)
+    Z = at(n) * divergence(at(means), q, std) + n * divergence(means, q, std)
+    return np.where(np.arange(n.shape[-1]) == arm[..., None], np.inf, np.where(means > at(means), Z, 0))
+
+
+def ratio_stop(h, delta, std, four, one, heuristic=False):
+    """Return the recommended arm plus 1 after each round in which the rule of likelihood ratios holds, otherwise 0."""
+    n, means = after(h)
+    best = np.where(n > 0, means, np.inf).argmin(-1)
+    some = np.maximum(n, 1)
+    price = np.log(four * some if std is None else one + some) / 2
+    limit = np.log((h.n_arms - 1) / delta) + price + np.take_along_axis(price, best[..., None], -1)
+    counts = some if std is None else some**2 / (one + some)
+    if heuristic:
+        counts, limit = some, np.log((1 + np.log(h.t + 1)) / delta)[None]
+    stopped = (ratio_statistic(counts, means, best, std) >= limit).all(-1) & (n > 0).all(-1)
+    return (best + 1) * stopped
+
+
+def proportions(means, std):
+    """Return the proportions of Track-and-Stop, by the secant and Newton steps of its description."""
+    step = 1e-3 * (std or 1)
+    m = np.clip(means, step, 1 - 2 * step) if std is None else means
+    best = np.arange(m.shape[-1]) == np.argmin(means, -1)[..., None]
+    low = np.where(best, m, 0).sum(-1, keepdims=True)
+    m = np.maximum(m, low + step)
+    far, near = divergence(low, m, std), divergence(m, low, std)
+
+    def solve(v):
+        y = np.where(best, np.inf, far).min(-1, keepdims=True) / (1 + v)
+        u = np.minimum(y / far, 1 - 1e-6)
+        for last in (False, False, True):
+            x = far / near * u / (1 - u)
+            q = (low + x * m) / (1 + x)
+            a, b = divergence(low, q, std), divergence(m, q, std)
+            if not last:
+                u = np.clip(u - (a + x * b - y) * (1 - u) ** 2 / (far / near * b), 0, 1 - 1e-6)
+        return x, 1 / np.sqrt(np.where(best, 0, a / b).sum(-1, keepdims=True))
+
+    points, v = [(0.0, 0.0)], np.full((*m.shape[:-1], 1), np.sqrt(m.shape[-1] - 1))
+    for _ in range(4):
+        points.append((v, solve(v)[1]))
+        (v0, f0), (v, f) = points[-2:]
+        with np.errstate(all="ignore"):
+            slope = np.where(np.abs(v - v0) > 1e-3 * v, (f - f0) / (v - v0), f / v)
+        v = np.clip(v + (1 - f) / np.clip(slope, 0.1 * f / v, 10 * f / v), v / 4, 4 * v)
+    x = np.where(best, 1, solve(v)[0])
+    return x / x.sum(-1, keepdims=True)
+
+
+def track_directly(h, delta, four, half, std=None, one=1.0, heuristic=False):
+    n, means = after(h)
+    targets = np.roll((h.t + 1) * proportions(np.where(n > 0, means, 0), std), 1, axis=1)
+    is_few = (h.n < np.sqrt(h.t) - half * h.n_arms).any(-1, keepdims=True)
+    arms = h.largest(np.where(is_few, -h.n, targets - h.n))
+    return np.stack([arms, ratio_stop(h, delta, std, four, one, heuristic)], axis=-1)
+
+
+def track_and_stop(h, delta=0.1, four=4.0, half=0.5):
+    return track_directly(h, delta, four, half)
+
+
+def track_and_stop_gaussian(h, delta=0.1, std=0.2, half=0.5, one=1.0):
+    return track_directly(h, delta, 4.0, half, std, one)
+
+
+def track_and_stop_cumulative(h, delta=0.1, half=0.5, square=2.0):
+    n, means = after(h)
+    least = half / np.sqrt(h.n_arms**square + h.t + 1)
+    mixed = (1 - h.n_arms * least) * proportions(means, None) + least
+    targets = np.cumsum(np.where((n > 0).all(-1, keepdims=True), mixed, 1 / h.n_arms), axis=1)
+    return np.stack([h.largest(np.roll(targets, 1, axis=1) - h.n), ratio_stop(h, delta, None, 4.0, 1.0)], axis=-1)
+
+
+def track_and_stop_heuristic(h, delta=0.1):
+    return track_directly(h, delta, 4.0, 0.5, heuristic=True)
+
+
+def top_two(h, delta, share, prior=1.0, four=4.0, std=None, one=1.0, redraws=4):
+    losses, shape = h.n - h.gains, (1 + redraws, h.n_arms)
+
+    def draw(key, means, n, ones):
+        if std is not None:
+            return means[None] + (std / jnp.sqrt(n))[None] * normal(jax.random.split(key)[0], shape, means.dtype)
+        parameters = (jnp.tile(prior + numbers, 1 + redraws) for numbers in (ones, n - ones))
+        return fast_beta(jax.random.split(key)[0], *parameters).reshape(shape)
+
+    means = losses / h.some
+    orders = np.argmin(h.draws(draw, means, h.some, losses), axis=-1)
+    coins = h.draws(lambda key: jax.random.uniform(jax.random.split(key)[1])) < share
+    arms = ratio_statistic(h.some, means, orders[..., 0], std).argmin(-1)
+    for other in np.moveaxis(orders, -1, 0)[:0:-1]:
+        arms = np.where(other == orders[..., 0], arms, other)
+    arms = np.where(coins, orders[..., 0], arms)
+    arms = np.where((h.n > 0).all(-1), arms, h.n.argmin(-1))
+    return np.stack([arms, ratio_stop(h, delta, std, four, one)], axis=-1)
+
+
+def top_two_thompson(h, delta=0.1, share=0.6, prior=1.0, four=4.0):
+    return top_two(h, delta, share, prior, four)
+
+
+def top_two_thompson_gaussian(h, delta=0.1, std=0.2, share=0.5, one=1.0):
+    return top_two(h, delta, share, std=std, one=one, redraws=2)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

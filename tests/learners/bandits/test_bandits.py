@@ -22,6 +22,7 @@ from jaxonline.learners.bandits import (
     best_arm,
     contextual,
     exponential,
+    fixed_confidence,
     index_policies,
     logistic,
     moving,
@@ -75,6 +76,27 @@ RECORDED = {  # half of the runs have recorded moves, the other half those of th
 BEST_ARM = {
     "successive elimination": (learners.SuccessiveElimination(0.1), loops.successive_elimination),
     "sequential halving": (learners.SequentialHalving(200), loops.sequential_halving),
+    "successive rejects": (learners.SuccessiveRejects(200), loops.successive_rejects),
+    "uniform allocation": (learners.UniformAllocation(150), loops.uniform_allocation),
+    "APT": (learners.APT(150, 0.47, 0.053), loops.apt),
+    "LUCB": (learners.LUCB(0.1), loops.lucb),
+    "lil'UCB": (learners.LilUCB(0.003, std=0.3, epsilon=0.02, beta=0.9), loops.lil_ucb),
+    "lil'UCB, ratio": (
+        learners.LilUCB(0.003, 0.3, 0.02, 0.9, ratio=3.0),
+        lambda h, ratio=3.0: loops.lil_ucb(h, ratio=ratio),
+    ),
+    "track and stop": (learners.TrackAndStop(0.1), loops.track_and_stop),
+    "track and stop, Gaussian": (learners.TrackAndStop(0.1, 0.2), loops.track_and_stop_gaussian),
+    "track and stop, cumulative": (learners.TrackAndStop(0.1, tracking="C"), loops.track_and_stop_cumulative),
+    "track and stop, heuristic": (
+        learners.TrackAndStop(0.1, threshold="heuristic"),
+        loops.track_and_stop_heuristic,
+    ),
+    "top-two Thompson": (learners.TopTwoThompson(0.1, share=0.6, redraws=4), loops.top_two_thompson),
+    "top-two Thompson, Gaussian": (
+        learners.TopTwoThompson(0.1, 0.2),
+        loops.top_two_thompson_gaussian,
+    ),
 }
 OWN = {
     "UCB2": (learners.UCB2(0.2), loops.ucb2),
@@ -94,7 +116,12 @@ OWN = {
     ),
 } | BEST_ARM
 POLICIES = RECORDED | OWN
-LONG = {"UCB1-tuned": 1500, "successive elimination": 1500, "RUCB": 400}  # rounds, until each constant decides
+LONG = {
+    "UCB1-tuned": 1500,
+    "successive elimination": 1500,
+    "RUCB": 400,
+    "LUCB": 1500,
+}  # rounds, until each constant decides
 ORACLES = {"CUCB": SemiBanditOracle, "RUCB": DuelOracle}
 
 
@@ -102,7 +129,7 @@ def random_rows(name, K):
     """Return recorded moves, outcomes, contexts and keys. Losses are equal in run 0, which has recorded turns."""
     rng, T = np.random.default_rng(0), LONG.get(name, 200)
     means, scale = rng.uniform(0.35, 0.65, (R, 1, K)), rng.uniform(0.02, 0.3, (R, 1, K))
-    if name == "successive elimination":
+    if name in BEST_ARM and "budget" not in vars(BEST_ARM[name][0]):
         means = rng.permuted(np.tile(np.linspace(0.02, 0.98, K), (R, 1, 1)), axis=-1)
     losses = np.clip(means + scale * rng.uniform(-1, 1, (R, T, K)), 0, 1)
     losses[0], losses[1:4] = 0.5, rng.uniform(size=(3, T, K)) < means[1:4]
@@ -137,6 +164,8 @@ def decisions(name, K):
         rounds.p = p
         np.testing.assert_array_equal(own, (np.cumsum(p, -1) <= rounds.draws(jax.random.uniform)[..., None]).sum(-1))
         return rounds, p
+    if hasattr(info, "above"):
+        return rounds, np.stack([own, info.stopped * (1 + info.above @ 2 ** np.arange(K))], -1)
     return rounds, np.stack([own, info.stopped * (info.recommendation + 1)], -1) if info else own
 
 
@@ -226,7 +255,7 @@ def test_growth_of_index_policies_has_its_closed_form(x64):
 
 
 def test_every_policy_has_a_case():
-    modules = best_arm, contextual, exponential, index_policies, logistic, moving, reductions, sets_and_duels, thompson
+    modules = best_arm, contextual, exponential, fixed_confidence, index_policies, logistic, moving, reductions, sets_and_duels, thompson
     members = {member for module in modules for member in vars(module).values() if isinstance(member, type)}
     public = {member for member in members if getattr(learners, member.__name__, None) is member}
     public = {member for member in public if not inspect.isabstract(member)}
