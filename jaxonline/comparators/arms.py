@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int
 
+from jaxonline.environments.arms import MeansOfRows
 from jaxonline.environments.bandit_games import Preferences
 from jaxonline.game.roles import Comparator
 from jaxonline.losses import ZeroOne
@@ -281,3 +282,64 @@ class BestOfEachRound:
     def best_loss(self, sums: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
         """Sum of the smallest losses of the rounds."""
         return np.asarray(sums)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Comparator of rested arms: the best number of pulls of each arm.
+
+
+@struct
+class BestPulls:
+    """Best numbers of pulls of rested arms (`environments.RestedArms`), the comparator of the policy regret.
+
+    Mean losses depend only on the numbers of pulls, so every order of the same pulls has the same expected loss. Play
+    with `Game(pseudo=True)`, so that the losses of the learner are also expected losses. Dynamic programming finds the
+    best numbers exactly, in time K T^2 for K arms and T rounds. The best numbers are for losses also in a game of
+    rewards: give 1 - means there.
+
+    Args:
+        means: mean losses [N, K]: row n for the pull n + 1 of an arm, and the last row for all later pulls.
+
+    Example:
+        >>> import numpy as np, jaxonline as jo
+        >>> best = jo.comparators.BestPulls([[0.25, 0.5], [1.0, 0.5]])
+        >>> best.best_loss(np.array([1.0, 3.0])).tolist(), best.best_predictor(np.array(3.0)).tolist()
+        ([0.25, 1.25], [1, 2])
+    """
+
+    means: MeansOfRows
+
+    label: ClassVar[str] = "the best numbers of pulls"
+
+    def statistic(self, x: PyTree, y: Float[Array, "K"]) -> Float[Array, ""]:
+        """Count the round; raises a ValueError if the outcome is not a vector of the losses of the arms."""
+        if getattr(y, "shape", None) != self.means.shape[1:]:
+            raise ArgumentError("means", f"must have a column for each arm, {self.means.shape[1:]} (got {y})")
+        return jnp.ones((), y.dtype)
+
+    def best_loss(self, sums: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
+        """Return the smallest expected loss of each number of rounds."""
+        rounds = np.rint(sums).astype(int)
+        return self._tables(int(rounds.max(initial=0)))[0][-1][rounds]
+
+    def best_predictor(self, sums: Float[np.ndarray, "..."]) -> Int[np.ndarray, "... K"]:
+        """Return the best number of pulls of each arm, for each number of rounds."""
+        left = np.rint(sums).astype(int)
+        pulls = []
+        for choices in self._tables(int(left.max(initial=0)))[1][::-1]:
+            pulls.append(choices[left])
+            left = left - pulls[-1]
+        return np.stack(pulls[::-1], axis=-1)
+
+    def _tables(self, n_rounds: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Return, for the first arms, the smallest losses in 0, ..., T rounds, and the pulls of the last of them."""
+        means = np.asarray(self.means, np.float64)
+        rows = means[np.minimum(np.arange(n_rounds), len(means) - 1)]
+        losses = np.concatenate([np.zeros((1, means.shape[1])), np.cumsum(rows, axis=0)])
+        best, tables, choices = np.where(np.arange(n_rounds + 1) == 0, 0.0, np.inf), [], []
+        for of_arm in losses.T:
+            totals = [of_arm[: n + 1] + best[n::-1] for n in range(n_rounds + 1)]
+            choices.append(np.array([total.argmin() for total in totals]))
+            best = np.array([total.min() for total in totals])
+            tables.append(best)
+        return tables, choices

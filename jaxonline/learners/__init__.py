@@ -16,6 +16,9 @@ from jaxonline.learners.bandits.best_arm import SequentialHalving as SequentialH
 from jaxonline.learners.bandits.best_arm import SuccessiveElimination as SuccessiveElimination
 from jaxonline.learners.bandits.contextual import LinThompson as LinThompson
 from jaxonline.learners.bandits.contextual import LinUCB as LinUCB
+from jaxonline.learners.bandits.detecting import CUSUMUCB as CUSUMUCB
+from jaxonline.learners.bandits.detecting import GLRKLUCB as GLRKLUCB
+from jaxonline.learners.bandits.detecting import MonitoredUCB as MonitoredUCB
 from jaxonline.learners.bandits.exponential import EXP3 as EXP3
 from jaxonline.learners.bandits.exponential import EXP3IX as EXP3IX
 from jaxonline.learners.bandits.exponential import EXP3P as EXP3P
@@ -29,7 +32,11 @@ from jaxonline.learners.bandits.index_policies import AsymptoticUCB as Asymptoti
 from jaxonline.learners.bandits.index_policies import FixedConfidenceUCB as FixedConfidenceUCB
 from jaxonline.learners.bandits.index_policies import IndexPolicy as IndexPolicy
 from jaxonline.learners.bandits.index_policies import UCB1Tuned as UCB1Tuned
+from jaxonline.learners.bandits.moving import EXP3S as EXP3S
+from jaxonline.learners.bandits.moving import DiscountedThompson as DiscountedThompson
 from jaxonline.learners.bandits.moving import DiscountedUCB as DiscountedUCB
+from jaxonline.learners.bandits.moving import Restarting as Restarting
+from jaxonline.learners.bandits.moving import SlidingWindowThompson as SlidingWindowThompson
 from jaxonline.learners.bandits.moving import SlidingWindowUCB as SlidingWindowUCB
 from jaxonline.learners.bandits.sets_and_duels import CUCB as CUCB
 from jaxonline.learners.bandits.sets_and_duels import RUCB as RUCB

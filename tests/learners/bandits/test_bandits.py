@@ -21,12 +21,14 @@ from jaxonline.learners import BOA
 from jaxonline.learners.bandits import (
     best_arm,
     contextual,
+    detecting,
     exponential,
     index_policies,
     moving,
     sets_and_duels,
     thompson,
 )
+from jaxonline.learners.bandits.detecting import Detection
 from jaxonline.learners.bandits.exponential import tsallis_weights
 from jaxonline.learners.bandits.index_policies import Tally
 from jaxonline.losses import ArmLoss, SmallestArms
@@ -52,6 +54,12 @@ RECORDED = {  # half of the runs have recorded moves, the other half those of th
     "KL-UCB": (learners.KLUCB(c=1.0), loops.kl_ucb),
     "discounted UCB": (learners.DiscountedUCB(0.95, 0.1), loops.discounted_ucb),
     "sliding-window UCB": (learners.SlidingWindowUCB(32, 0.1), loops.sliding_window_ucb),
+    "discounted Thompson": (learners.DiscountedThompson(0.95, 1.5, 2.0), loops.discounted_thompson),
+    "sliding-window Thompson": (learners.SlidingWindowThompson(32, 1.5, 2.0), loops.sliding_window_thompson),
+    "CUSUM-UCB": (learners.CUSUMUCB(1.0, 0.2, 8.0, 0.05, 0.4), loops.cusum_ucb),
+    "M-UCB": (learners.MonitoredUCB(12, 1.8, 0.2, 0.4), loops.monitored_ucb),
+    "GLR-klUCB": (learners.GLRKLUCB(0.3, 0.15, 6, 3), loops.glr_kl_ucb),
+    "GLR-klUCB, local": (learners.GLRKLUCB(0.3, 0.15, 6, 3, local=True), loops.local_glr_kl_ucb),
     "explore then commit": (learners.ExploreThenCommit(6), loops.explore_then_commit),
     "Gaussian Thompson": (learners.GaussianThompson(0.4, 0.3, 0.5), loops.gaussian_thompson),
     "Bernoulli Thompson": (learners.BernoulliThompson(1.5, 2.0), loops.bernoulli_thompson),
@@ -72,6 +80,8 @@ OWN = {
     "EXP3-IX": (learners.EXP3IX(0.2, 0.1), loops.exp3_ix),
     "EXP3.P": (learners.EXP3P(0.2, 0.05, 0.1), loops.exp3_p),
     "EXP4": (learners.EXP4(0.5, 0.1), loops.exp4),
+    "EXP3.S": (learners.EXP3S(0.2, 0.02), loops.exp3_s),
+    "Rexp3": (learners.Restarting(learners.EXP3S(0.2, 0.0), 30.0), loops.rexp3),
     "Tsallis-INF": (learners.TsallisINF(), loops.tsallis_reduced_variance),
     "Tsallis-INF, importance-weighted": (
         learners.TsallisINF("importance_weighted"),
@@ -122,6 +132,8 @@ def decisions(name, K):
         rounds.p = p
         np.testing.assert_array_equal(own, (np.cumsum(p, -1) <= rounds.draws(jax.random.uniform)[..., None]).sum(-1))
         return rounds, p
+    if isinstance(info, Detection):
+        return rounds, np.stack([own, info.change], -1)
     return rounds, np.stack([own, info.stopped * (info.recommendation + 1)], -1) if info else own
 
 
@@ -196,7 +208,7 @@ def test_growth_of_index_policies_has_its_closed_form(x64):
 
 
 def test_every_policy_has_a_case():
-    modules = best_arm, contextual, exponential, index_policies, moving, sets_and_duels, thompson
+    modules = best_arm, contextual, detecting, exponential, index_policies, moving, sets_and_duels, thompson
     members = {member for module in modules for member in vars(module).values() if isinstance(member, type)}
     public = {member for member in members if getattr(learners, member.__name__, None) is member}
     public = {member for member in public if not inspect.isabstract(member)}
