@@ -62,8 +62,8 @@ class Rewards(EnvironmentWrapper):
 
     If `environment` has mean rewards (`BernoulliArms`, `GaussianArms`, `DriftingArms`, `SwitchingArms`, `RestlessArms`,
     `RestedArms`), the losses are those of the same arms with the mean losses 1 - means (in the dtype of the game),
-    drawn from the same random numbers. Otherwise a loss is 1 minus the outcome, for example for a table of rewards (`DataStream(None, rewards)`),
-    `ContextualLinearArms`, or an environment of your own.
+    drawn from the same random numbers. Otherwise a loss is 1 minus the outcome, for example for a table of rewards
+    (`DataStream(None, rewards)`), `ContextualLinearArms`, or an environment of your own.
 
     Many learners assume losses in [0, 1], so rewards in [0, 1]. Convert rewards in another range [low, high] first:
     (reward - low) / (high - low). The regret is then in units of high - low. Linear and Gaussian models need no range.

@@ -216,14 +216,23 @@ def monitored_ucb(h, window=12, threshold=1.8, explore=0.2, exploration=0.4):
     return _detecting(h, detect, choose, local=False)
 
 
-def glr_kl_ucb(h, delta=0.3, explore=0.15, capacity=6, stride=3, factor=3.0, power=1.5, local=False):
+def glr_kl_ucb(h, delta=0.8, explore=0.2, capacity=3, stride=2, factor=3.0, power=1.5):
+    return _glr_kl_ucb(h, delta, explore, capacity, stride, factor, power, local=False)
+
+
+def local_glr_kl_ucb(h, delta=0.8, explore=0.2, capacity=3, stride=2, factor=3.0, power=1.5):
+    return _glr_kl_ucb(h, delta, explore, capacity, stride, factor, power, local=True)
+
+
+def _glr_kl_ucb(h, delta, explore, capacity, stride, factor, power, local):
+    def evidence(losses, s):
+        return s * kl(losses[:s].mean(), losses.mean()) + (len(losses) - s) * kl(losses[s:].mean(), losses.mean())
+
     def detect(losses):
-        n, mean = len(losses), losses.mean()
-        splits = [s for s in range(1, n) if s % round(stride) == 0][-int(capacity) :]
-        first, other = ([part.mean() for part in parts] for parts in zip(*[(losses[:s], losses[s:]) for s in splits])) \
-            if splits else ([], [])
-        evidence = [s * kl(a, mean) + (n - s) * kl(b, mean) for s, a, b in zip(splits, first, other)]
-        return max(evidence, default=-np.inf) >= np.log(factor * n**power / delta)
+        n = len(losses)
+        splits = [s for s in range(1, n) if s % math.ceil(stride) == 0][-math.ceil(capacity) :]
+        largest = max((evidence(losses, s) for s in splits), default=-np.inf)
+        return largest >= np.log(factor * n**power / delta)
 
     def choose(run, t, losses, starts):
         turn = t % math.floor(h.n_arms / explore)
@@ -236,10 +245,6 @@ def glr_kl_ucb(h, delta=0.3, explore=0.15, capacity=6, stride=3, factor=3.0, pow
         return int(kl_lower(means, np.log(np.maximum(t - np.array(starts), 1)) / n).argmin())
 
     return _detecting(h, detect, choose, local)
-
-
-def local_glr_kl_ucb(h, delta=0.3, explore=0.15, capacity=6, stride=3, factor=3.0, power=1.5):
-    return glr_kl_ucb(h, delta, explore, capacity, stride, factor, power, local=True)
 
 
 def explore_then_commit(h, m=6):
@@ -515,18 +520,21 @@ def beta_draws(a, b, proposals):
     return draws
 
 
-def exp3_s(h, gamma=0.2, alpha=0.02, constant=math.e, every=10_000):
-    """EXP3.S on gains, with weights that are equal again after every `every` rounds."""
-    w, out = np.ones((h.n_runs, h.n_arms)), []
-    for t in range(h.n_rounds):
-        if t % math.ceil(every) == 0:
-            w = np.ones_like(w)
-        p = (1 - gamma) * w / w.sum(axis=1, keepdims=True) + gamma / h.n_arms
-        out.append(p)
-        gains = h.pulled[:, t] * (1 - h.losses[:, t, None]) / p
-        w = w * np.exp(gamma * gains / h.n_arms) + constant * alpha / h.n_arms * w.sum(axis=1, keepdims=True)
-    return np.stack(out, axis=1)
+def exp3_s(h, gamma=0.2, alpha=0.02, constant=math.e):
+    return _exp3_of_gains(h, gamma, constant * alpha, h.n_rounds)
 
 
 def rexp3(h, gamma=0.2, every=30.0):
-    return exp3_s(h, gamma, alpha=0.0, every=every)
+    return _exp3_of_gains(h, gamma, 0.0, every)
+
+
+def _exp3_of_gains(h, gamma, share, every):
+    """EXP3 of gains with a share for all arms, and weights that are equal again after every `every` rounds."""
+    w, out = np.ones((h.n_runs, h.n_arms)), []
+    for t in range(h.n_rounds):
+        w = np.ones_like(w) if t % math.ceil(every) == 0 else w
+        p = (1 - gamma) * w / w.sum(axis=1, keepdims=True) + gamma / h.n_arms
+        out.append(p)
+        gains = h.pulled[:, t] * (1 - h.losses[:, t, None]) / p
+        w = w * np.exp(gamma * gains / h.n_arms) + share / h.n_arms * w.sum(axis=1, keepdims=True)
+    return np.stack(out, axis=1)

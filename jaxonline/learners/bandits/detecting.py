@@ -81,9 +81,7 @@ class DetectingLearner(ArmLearner):
         """Return the state before the first pull; raise a ValueError if outcomes are not vectors."""
         tally = Tally.empty(specs, self.ties, key)
         n_arms = len(tally.pulls)
-        return DetectorState(
-            tally, jnp.zeros(n_arms, jnp.int32), jnp.int32(0), self.start(n_arms, specs.outcome.dtype)
-        )
+        return DetectorState(tally, jnp.zeros(n_arms, jnp.int32), jnp.int32(0), self.start(n_arms, specs.outcome.dtype))
 
     def update(self, key: Key[Array, ""] | None, state: DetectorState, oracle: Any) -> tuple[DetectorState, Detection]:
         """Add the pull and its loss; if the arm changed, restart it or all arms."""
@@ -96,9 +94,7 @@ class DetectingLearner(ArmLearner):
         return DetectorState(Tally(*cleared, order=tally.order), starts, rounds, memory), Detection(change)
 
 
-def explore_in_turn(
-    arm: Int[Array, ""], tally: Tally, turn: Int[Array, ""], share: Float[Array, ""]
-) -> Int[Array, ""]:
+def explore_in_turn(arm: Int[Array, ""], tally: Tally, turn: Int[Array, ""], share: Float[Array, ""]) -> Int[Array, ""]:
     """Return each arm once in the first K of every floor(K / share) turns, and otherwise the given arm."""
     n_arms = len(tally.pulls)
     place = turn % jnp.minimum(jnp.floor(n_arms / share), 2.0**30).astype(jnp.int32)
@@ -369,7 +365,9 @@ class GLRKLUCB(DetectingLearner):
         number = n_splits - (n_splits - 1 - age) % self.capacity  # 1, 2, ...
         s, all_pulls = (number * self.stride).astype(loss.dtype), n.astype(loss.dtype)
         rest = jnp.maximum(all_pulls - s, 1.0)
-        evidence = _information(total, all_pulls) - _information(memory[arm], s) - _information(total - memory[arm], rest)
+        evidence = (
+            _information(total, all_pulls) - _information(memory[arm], s) - _information(total - memory[arm], rest)
+        )
         largest = jnp.max(jnp.where(number > 0, evidence, -jnp.inf))
         delta = jnp.asarray(self.delta, loss.dtype)
         place = n // self.stride - 1
