@@ -303,8 +303,8 @@ class BestPulls:
     Example:
         >>> import numpy as np, jaxonline as jo
         >>> best = jo.comparators.BestPulls([[0.25, 0.5], [1.0, 0.5]])
-        >>> best.best_loss(np.array([1.0, 3.0])).tolist(), best.best_predictor(np.array(3.0)).tolist()
-        ([0.25, 1.25], [1, 2])
+        >>> best.best_loss(np.array([1.0, 3.0])).tolist()  # one pull of the first arm, then two of the second
+        [0.25, 1.25]
     """
 
     means: MeansOfRows
@@ -320,26 +320,9 @@ class BestPulls:
     def best_loss(self, sums: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
         """Return the smallest expected loss of each number of rounds."""
         rounds = np.rint(sums).astype(int)
-        return self._tables(int(rounds.max(initial=0)))[0][-1][rounds]
-
-    def best_predictor(self, sums: Float[np.ndarray, "..."]) -> Int[np.ndarray, "... K"]:
-        """Return the best number of pulls of each arm, for each number of rounds."""
-        left = np.rint(sums).astype(int)
-        pulls = []
-        for choices in self._tables(int(left.max(initial=0)))[1][::-1]:
-            pulls.append(choices[left])
-            left = left - pulls[-1]
-        return np.stack(pulls[::-1], axis=-1)
-
-    def _tables(self, n_rounds: int) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """Return, for the first arms, the smallest losses in 0, ..., T rounds, and the pulls of the last of them."""
-        means = np.asarray(self.means, np.float64)
-        rows = means[np.minimum(np.arange(n_rounds), len(means) - 1)]
-        losses = np.concatenate([np.zeros((1, means.shape[1])), np.cumsum(rows, axis=0)])
-        best, tables, choices = np.where(np.arange(n_rounds + 1) == 0, 0.0, np.inf), [], []
-        for of_arm in losses.T:
-            totals = [of_arm[: n + 1] + best[n::-1] for n in range(n_rounds + 1)]
-            choices.append(np.array([total.argmin() for total in totals]))
-            best = np.array([total.min() for total in totals])
-            tables.append(best)
-        return tables, choices
+        n, means = np.arange(rounds.max(initial=0) + 1), np.asarray(self.means, np.float64)
+        best = np.where(n == 0, 0.0, np.inf)
+        for of_arm in np.cumsum(means[np.minimum(n, len(means) - 1)], axis=0).T:
+            losses = np.concatenate([[0.0], of_arm])
+            best = np.array([(losses[: t + 1] + best[t::-1]).min() for t in n])
+        return best[rounds]

@@ -123,8 +123,20 @@ Probabilities = Annotated[Any, Shape("K"), Interval(ge=0, le=1), Convert(_as_pro
 """A vector of numbers from 0 to 1, such as mean losses, converted to an array of jax."""
 
 
+class BernoulliLosses(ContextFreeArms):
+    """Base class of arms whose losses are 1 with the probabilities `mean_outcome`, else 0."""
+
+    outcomes = ZERO_OR_ONE
+
+    def outcome(
+        self, key: Key[Array, ""], state: PyTree, t: Int[Array, ""], x: PyTree, y_hat: PyTree
+    ) -> tuple[LazyOutcome, PyTree]:
+        """Draw the losses of all arms."""
+        return lazy_bernoulli(key, self.mean_outcome(state, t, x, y_hat)), state  # type: ignore[arg-type]
+
+
 @struct
-class BernoulliArms(ContextFreeArms):
+class BernoulliArms(BernoulliLosses):
     """Stochastic bandit with independent Bernoulli losses: arm k has the loss 1 with probability means[k], else 0.
 
     Args:
@@ -137,15 +149,7 @@ class BernoulliArms(ContextFreeArms):
         [0.0, 1.0]
     """
 
-    oblivious = True
-    outcomes = ZERO_OR_ONE
     means: Probabilities
-
-    def outcome(
-        self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: PyTree, y_hat: PyTree
-    ) -> tuple[LazyOutcome, tuple[()]]:
-        """Draw the losses of all arms."""
-        return lazy_bernoulli(key, self.means), state
 
     def mean_outcome(self, state: tuple[()], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
         return self.means  # type: ignore[return-value]
@@ -181,7 +185,7 @@ class GaussianArms(ContextFreeArms):
 
 @cites("auer2002nonstochastic")
 @struct
-class HiddenBestArm(ContextFreeArms):
+class HiddenBestArm(BernoulliLosses):
     """Bandit of the minimax lower bound: Bernoulli arms, of which one, drawn anew in each run, is better by `gap`.
 
     The other arms have mean loss 1/2. With the gap of `over_horizon`, the expected pseudo-regret of every learner is at
@@ -198,8 +202,6 @@ class HiddenBestArm(ContextFreeArms):
         [0.44999998807907104, 0.5, 0.5, 0.5]
     """
 
-    oblivious = True
-    outcomes = ZERO_OR_ONE
     n_arms: Count = static()
     gap: Annotated[Number, Interval(gt=0, le=0.5)]
 
@@ -220,12 +222,6 @@ class HiddenBestArm(ContextFreeArms):
         is_best = jnp.arange(self.n_arms, dtype=jnp.int32) == best
         return 0.5 - jnp.where(is_best, jnp.asarray(self.gap, self.outcome_spec.dtype), 0.0)
 
-    def outcome(
-        self, key: Key[Array, ""], state: Float[Array, "K"], t: Int[Array, ""], x: PyTree, y_hat: PyTree
-    ) -> tuple[LazyOutcome, Float[Array, "K"]]:
-        """Draw the losses of all arms."""
-        return lazy_bernoulli(key, state), state
-
     def mean_outcome(self, state: Float[Array, "K"], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
         return state
 
@@ -235,7 +231,7 @@ class HiddenBestArm(ContextFreeArms):
 
 
 @struct
-class DriftingArms(ContextFreeArms):
+class DriftingArms(BernoulliLosses):
     """Bandit with drifting Bernoulli arms: the mean losses follow Gaussian random walks, reflected at 0 and 1.
 
     Args:
@@ -251,8 +247,6 @@ class DriftingArms(ContextFreeArms):
         ([0.2, 0.8], True)
     """
 
-    oblivious = True
-    outcomes = ZERO_OR_ONE
     means: Probabilities
     step: Annotated[Number, Interval(ge=0, le=100)] = 0.01
 
@@ -266,12 +260,6 @@ class DriftingArms(ContextFreeArms):
         step = jnp.where(t > 1, jnp.asarray(self.step, state.dtype), 0.0)
         means = reflect(state + step * random.normal(key, state.shape, state.dtype))
         return jnp.zeros((0,), state.dtype), means
-
-    def outcome(
-        self, key: Key[Array, ""], state: Float[Array, "K"], t: Int[Array, ""], x: PyTree, y_hat: PyTree
-    ) -> tuple[LazyOutcome, Float[Array, "K"]]:
-        """Draw the losses of all arms."""
-        return lazy_bernoulli(key, state), state
 
     def mean_outcome(self, state: Float[Array, "K"], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
         return state
@@ -290,7 +278,7 @@ def _as_integers(values: Any, name: str) -> np.ndarray:
 
 
 @struct
-class SwitchingArms(ContextFreeArms):
+class SwitchingArms(BernoulliLosses):
     """Bandit with Bernoulli arms whose mean losses change at given rounds.
 
     Args:
@@ -304,8 +292,6 @@ class SwitchingArms(ContextFreeArms):
         [0.20000000298023224, 0.800000011920929]
     """
 
-    oblivious = True
-    outcomes = ZERO_OR_ONE
     means: MeansOfRows
     starts: Annotated[Any, Shape("S - 1"), Gt(1), Convert(_as_integers)]
 
@@ -318,13 +304,6 @@ class SwitchingArms(ContextFreeArms):
         if (starts < 2).any() or (starts[1:] <= starts[:-1]).any():
             raise ArgumentError("starts", f"must be increasing and at least 2 (got {check.quote(starts)})")
         set_field(self, "starts", jnp.asarray(starts, jnp.int32))
-
-    def outcome(
-        self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: PyTree, y_hat: PyTree
-    ) -> tuple[LazyOutcome, tuple[()]]:
-        """Draw the losses of all arms."""
-        means = self.mean_outcome(state, t, x, y_hat)
-        return lazy_bernoulli(key, means), state
 
     def mean_outcome(self, state: tuple[()], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
         return self.means[jnp.sum(t >= self.starts, dtype=jnp.int32)]
@@ -342,7 +321,7 @@ _SQUARINGS = 20  # 2^20 steps of the chains
 
 
 @struct
-class RestlessArms(ContextFreeArms):
+class RestlessArms(BernoulliLosses):
     """Restless bandit: each Bernoulli arm has a Markov chain of its own, which moves in every round, pulled or not.
 
     In round 1 the states are drawn from the stationary distribution of the lazy chain, which stays with probability
@@ -364,8 +343,6 @@ class RestlessArms(ContextFreeArms):
         [0.75, 0.25]
     """
 
-    oblivious = True
-    outcomes = ZERO_OR_ONE
     means: MeansOfRows
     transitions: Annotated[Any, Shape("S", "S"), Interval(ge=0, le=1), Convert(_as_transitions)]
 
@@ -391,12 +368,6 @@ class RestlessArms(ContextFreeArms):
         """Return an empty instance; the next state holds the states of the chains in round t."""
         states = jnp.where(t > 1, self._draw(key, self.transitions[state]), state)
         return jnp.zeros((0,), self.means.dtype), states
-
-    def outcome(
-        self, key: Key[Array, ""], state: Int[Array, "K"], t: Int[Array, ""], x: PyTree, y_hat: PyTree
-    ) -> tuple[LazyOutcome, Int[Array, "K"]]:
-        """Draw the losses of all arms."""
-        return lazy_bernoulli(key, self.mean_outcome(state, t, x, y_hat)), state
 
     def mean_outcome(self, state: Int[Array, "K"], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
         return self.means[state, jnp.arange(self.means.shape[1], dtype=jnp.int32)]

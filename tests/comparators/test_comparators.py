@@ -255,7 +255,6 @@ def test_best_pulls_equal_brute_force_and_greedy_pulls():
             pulls = [split for split in np.ndindex(8, 8, 8) if sum(split) == n_rounds]
             losses = [totals[split, [0, 1, 2]].sum() for split in pulls]
             np.testing.assert_allclose(best.best_loss(np.array([n_rounds])), min(losses), rtol=1e-12)
-            assert best.best_predictor(np.array([[n_rounds]])).tolist() == [[list(pulls[int(np.argmin(losses))])]]
     np.testing.assert_allclose(best.best_loss(np.array(7)), np.sort(rows.ravel())[:7].sum(), rtol=1e-12)
     arms = jo.environments.RestedArms(means)
     game = jo.Game(arms, jo.Bandit(), jo.losses.ArmLoss(), pseudo=True)

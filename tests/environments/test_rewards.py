@@ -12,8 +12,8 @@ from jaxonline.environments import (
     DataStream,
     DriftingArms,
     GaussianArms,
-    Rewards,
     RestlessArms,
+    Rewards,
     SwitchingArms,
 )
 from jaxonline.losses.arms import LazyOutcome, as_vector

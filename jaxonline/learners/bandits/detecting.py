@@ -2,7 +2,7 @@
 
 import abc
 import math
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, Self
 
 import jax
 import jax.numpy as jnp
@@ -72,9 +72,7 @@ class DetectingLearner(ArmLearner):
         """Return the memory of the detector before round 1."""
 
     @abc.abstractmethod
-    def detect(
-        self, memory: PyTree, tally: Tally, arm: Int[Array, ""], loss: Float[Array, ""]
-    ) -> tuple[PyTree, Bool[Array, ""]]:
+    def detect(self, memory: PyTree, tally: Tally, arm: Array, loss: Array) -> tuple[PyTree, Array]:
         """Return the next memory, and whether the arm changed; `tally` contains its last loss."""
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> DetectorState:
@@ -158,7 +156,7 @@ class CUSUMUCB(DetectingLearner):
 
         Their order is that of the theorem; their constants were not checked against the paper.
         """
-        share = _share_of_changes(n_changes, n_rounds)
+        share = n_changes / n_rounds
         return cls(-math.log(share), min(1.0, math.sqrt(-share * math.log(share))), float(warmup))
 
     def start(self, n_arms: int, dtype: Any) -> CumulativeSums:
@@ -175,9 +173,7 @@ class CUSUMUCB(DetectingLearner):
         explores = random.bernoulli(chance, jnp.asarray(self.explore, growth.dtype))
         return jnp.where(explores, random.randint(which, (), 0, n_arms, dtype=jnp.int32), best)
 
-    def detect(
-        self, memory: CumulativeSums, tally: Tally, arm: Int[Array, ""], loss: Float[Array, ""]
-    ) -> tuple[CumulativeSums, Bool[Array, ""]]:
+    def detect(self, memory: CumulativeSums, tally: Tally, arm: Array, loss: Array) -> tuple[CumulativeSums, Array]:
         """Add the deviation of the loss from the mean of the first pulls to the sums of the arm."""
         n = tally.pulls[arm].astype(loss.dtype)
         is_first, epsilon = n <= jnp.asarray(self.warmup).astype(loss.dtype), jnp.asarray(self.epsilon, loss.dtype)
@@ -188,12 +184,6 @@ class CUSUMUCB(DetectingLearner):
         change = jnp.maximum(above, below) >= jnp.asarray(self.threshold, loss.dtype)
         sums = (leaf.at[arm].set(value) for leaf, value in zip(memory, (baseline, above, below), strict=True))
         return CumulativeSums(*sums), change
-
-
-def _share_of_changes(n_changes: int, n_rounds: int) -> float:
-    if n_changes >= n_rounds:
-        raise ArgumentError("n_changes", f"must be below n_rounds, {n_rounds} (got {n_changes})")
-    return n_changes / n_rounds
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -248,9 +238,7 @@ class MonitoredUCB(DetectingLearner):
 
     @classmethod
     @validate_arguments
-    def over_horizon(
-        cls, n_arms: CountFrom2, n_rounds: Rounds, n_changes: Count, window: CountFrom2 = 100
-    ) -> "MonitoredUCB":
+    def over_horizon(cls, n_arms: Count, n_rounds: Rounds, n_changes: Count, window: CountFrom2 = 100) -> Self:
         """Set b = sqrt(w ln(2 K T^2) / 2) and gamma = sqrt(C K (2 b + 3 sqrt(w)) / (2 T)), for C changes in T rounds.
 
         These numbers were not checked against the paper.
@@ -272,9 +260,7 @@ class MonitoredUCB(DetectingLearner):
         turn = state.rounds - state.starts[0]
         return explore_in_turn(best, tally, turn, jnp.asarray(self.explore, dtype))
 
-    def detect(
-        self, memory: HalfWindows, tally: Tally, arm: Int[Array, ""], loss: Float[Array, ""]
-    ) -> tuple[HalfWindows, Bool[Array, ""]]:
+    def detect(self, memory: HalfWindows, tally: Tally, arm: Array, loss: Array) -> tuple[HalfWindows, Array]:
         """Move the halves by one loss, and compare their sums."""
         n, half = tally.pulls[arm], self.window // 2
         place = (n - 1) % self.window
@@ -338,8 +324,6 @@ class GLRKLUCB(DetectingLearner):
 
         Their order is that of the theorem; their constants were not checked against the paper.
         """
-        if n_rounds < 2:
-            raise ArgumentError("n_rounds", f"must be at least 2 (got {n_rounds})")
         explore = math.sqrt(n_changes * math.log(n_rounds) / n_rounds)
         return cls(1.0 / math.sqrt(float(n_changes) * n_rounds), min(1.0, explore))
 
@@ -355,9 +339,7 @@ class GLRKLUCB(DetectingLearner):
         best = tally.unpulled_or_argmin(bounds)
         return explore_in_turn(best, tally, state.rounds, jnp.asarray(self.explore, dtype))
 
-    def detect(
-        self, memory: Float[Array, "K capacity"], tally: Tally, arm: Int[Array, ""], loss: Float[Array, ""]
-    ) -> tuple[Float[Array, "K capacity"], Bool[Array, ""]]:
+    def detect(self, memory: Array, tally: Tally, arm: Array, loss: Array) -> tuple[Array, Array]:
         """Test all splits, and then add the one after this pull."""
         n, total = tally.pulls[arm], tally.sums[arm]
         n_splits = (n - 1) // self.stride  # so far
@@ -370,11 +352,9 @@ class GLRKLUCB(DetectingLearner):
         )
         largest = jnp.max(jnp.where(number > 0, evidence, -jnp.inf))
         delta = jnp.asarray(self.delta, loss.dtype)
-        place = n // self.stride - 1
-        after = jnp.where(n % self.stride == 0, total, memory[arm, place % self.capacity])
-        return memory.at[arm, place % self.capacity].set(after), largest >= (
-            math.log(3.0) + 1.5 * jnp.log(all_pulls) - jnp.log(delta)
-        )
+        place = (n // self.stride - 1) % self.capacity
+        memory = memory.at[arm, place].set(jnp.where(n % self.stride == 0, total, memory[arm, place]))
+        return memory, largest >= math.log(3.0) + 1.5 * jnp.log(all_pulls) - jnp.log(delta)
 
 
 def _information(ones: Float[Array, "..."], n: Float[Array, "..."]) -> Float[Array, "..."]:
