@@ -314,7 +314,9 @@ class BestPulls:
     def statistic(self, x: PyTree, y: Float[Array, "K"]) -> Float[Array, ""]:
         """Count the round; raises a ValueError if the outcome is not a vector of the losses of the arms."""
         if getattr(y, "shape", None) != self.means.shape[1:]:
-            raise ArgumentError("means", f"must have a column for each arm, {self.means.shape[1:]} (got {y})")
+            raise ArgumentError(
+                "means", f"must have a column for each arm, {self.means.shape[1:]} (got {check.quote(y)})"
+            )
         return jnp.ones((), y.dtype)
 
     def best_loss(self, sums: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:

@@ -174,6 +174,14 @@ REWARDS = {name: pair for name, pair in POLICIES.items() if name not in (*ORACLE
         learners.BernoulliThompson([9, 9, 2, 1], [1, 1, 8, 1]),
         lambda h: loops.bernoulli_thompson_of_rewards(h, np.array([9, 9, 2, 1]), np.array([1, 1, 8, 1])),
     ),
+    "discounted Thompson": (  # numbers of rewards in the prior
+        learners.DiscountedThompson(0.95, 1.5, 2.0),
+        lambda h: loops.discounted_thompson(h, prior_ones=2.0, prior_zeros=1.5),
+    ),
+    "sliding-window Thompson": (
+        learners.SlidingWindowThompson(32, 1.5, 2.0),
+        lambda h: loops.sliding_window_thompson(h, prior_ones=2.0, prior_zeros=1.5),
+    ),
     "LinUCB": (learners.LinUCB(0.3, 3.0), loops.lin_ucb_of_rewards),
     "linear Thompson": (learners.LinThompson(0.3, 3.0), loops.lin_thompson_of_rewards),
     "epsilon-greedy": (learners.EpsilonGreedy(2.0, power=0.5), loops.epsilon_greedy_of_rewards),
