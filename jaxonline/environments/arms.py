@@ -339,7 +339,7 @@ class RestlessArms(BernoulliLosses):
     Example:
         >>> import jax, jaxonline as jo
         >>> arms = jo.environments.RestlessArms([[0.1, 0.4], [0.9, 0.6]], transitions=[[0.99, 0.01], [0.03, 0.97]])
-        >>> arms.stationary().round(3).tolist()
+        >>> [round(p, 3) for p in arms.stationary().tolist()]
         [0.75, 0.25]
     """
 

@@ -134,7 +134,7 @@ class CUSUMUCB(DetectingLearner):
 
     Example:
         >>> import jax, jaxonline as jo
-        >>> arms = jo.environments.SwitchingArms([[1.0, 0.0], [0.0, 1.0]], starts=[21])
+        >>> arms = jo.environments.SwitchingArms([[0.0], [1.0]], starts=[21])  # one arm
         >>> learner = jo.learners.CUSUMUCB(threshold=3.0, explore=0.0, warmup=5)
         >>> game = jo.Game(arms, jo.Bandit(), loss=jo.losses.ArmLoss())
         >>> int(jo.play(game, learner, jax.random.key(0), n_rounds=40)[1].info.change.argmax())
@@ -217,11 +217,11 @@ class MonitoredUCB(DetectingLearner):
 
     Example:
         >>> import jax, jaxonline as jo
-        >>> arms = jo.environments.SwitchingArms([[1.0, 0.0], [0.0, 1.0]], starts=[21])
+        >>> arms = jo.environments.SwitchingArms([[0.0], [1.0]], starts=[21])  # one arm
         >>> learner = jo.learners.MonitoredUCB(window=8, threshold=2.0, explore=0.1)
         >>> game = jo.Game(arms, jo.Bandit(), loss=jo.losses.ArmLoss())
         >>> int(jo.play(game, learner, jax.random.key(0), n_rounds=40)[1].info.change.argmax())
-        24
+        22
     """
 
     window: CountFrom2 = static()
@@ -304,7 +304,7 @@ class GLRKLUCB(DetectingLearner):
 
     Example:
         >>> import jax, jaxonline as jo
-        >>> arms = jo.environments.SwitchingArms([[1.0, 0.0], [0.0, 1.0]], starts=[21])
+        >>> arms = jo.environments.SwitchingArms([[0.0], [1.0]], starts=[21])  # one arm
         >>> learner = jo.learners.GLRKLUCB(delta=0.1, explore=0.1)
         >>> game = jo.Game(arms, jo.Bandit(), loss=jo.losses.ArmLoss())
         >>> int(jo.play(game, learner, jax.random.key(0), n_rounds=40)[1].info.change.argmax())

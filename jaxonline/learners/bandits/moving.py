@@ -307,7 +307,7 @@ class EXP3S(Learner):
         >>> learner = jo.learners.EXP3S.over_horizon(3, n_rounds=1000, n_changes=4)
         >>> draw = learner.predict(jax.random.key(0), learner.init(None, jo.game.Specs((), jnp.zeros(3))), ())
         >>> [round(p, 3) for p in draw.probabilities.tolist()], round(learner.gamma, 3)
-        ([0.333, 0.333, 0.333], 0.274)
+        ([0.333, 0.333, 0.333], 0.273)
     """
 
     gamma: Annotated[Number, Interval(gt=0, le=1)]
