@@ -50,7 +50,11 @@ GROUPS = (
         Row("EXP3IX.over_horizon", "exp3_ix", "EXP3-IX"), Row("EXP3P.over_horizon", "exp3_p"),
         Row("UCB1Tuned"), Row("UCB2"), Row("FixedConfidenceUCB.over_horizon"), Row("AsymptoticUCB"), Row("TsallisINF"),
     ), "textbook-bandits"),
-    Group("Bandits whose arms change", ("Bandit",), (Row("SlidingWindowUCB"), Row("DiscountedUCB"))),
+    Group("Bandits whose arms change", ("Bandit",), (
+        Row("SlidingWindowUCB"), Row("DiscountedUCB"), Row("SlidingWindowThompson"), Row("DiscountedThompson"),
+        Row("EXP3S.over_horizon"), Row("Restarting.rexp3"), Row("CUSUMUCB.over_horizon"),
+        Row("MonitoredUCB.over_horizon"), Row("GLRKLUCB.over_horizon"),
+    )),
     Group("Contextual bandits: features or advice in each round", ("Bandit",), (
         Row("LinUCB"), Row("LinThompson"), Row("LogisticUCB"), Row("LogisticThompson"), Row("SquareCB"),
         Row("EpsilonGreedyCB"), Row("ExploreFirstCB"), Row("BaggingCB"), Row("EXP4.over_horizon", "exp4"),

@@ -8,6 +8,7 @@ comparators in `rkhs` need all instances and outcomes instead.
 from jaxonline.comparators.arms import BestArm as BestArm
 from jaxonline.comparators.arms import BestExpert as BestExpert
 from jaxonline.comparators.arms import BestOfEachRound as BestOfEachRound
+from jaxonline.comparators.arms import BestPulls as BestPulls
 from jaxonline.comparators.arms import BestSegments as BestSegments
 from jaxonline.comparators.arms import BestSet as BestSet
 from jaxonline.comparators.arms import CondorcetWinner as CondorcetWinner

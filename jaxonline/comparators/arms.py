@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int
 
+from jaxonline.environments.arms import MeansOfRows
 from jaxonline.environments.bandit_games import Preferences
 from jaxonline.game.roles import Comparator
 from jaxonline.losses import ZeroOne
@@ -281,3 +282,49 @@ class BestOfEachRound:
     def best_loss(self, sums: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
         """Sum of the smallest losses of the rounds."""
         return np.asarray(sums)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Comparator of rested arms: the best number of pulls of each arm.
+
+
+@struct
+class BestPulls:
+    """Best numbers of pulls of rested arms (`environments.RestedArms`), the comparator of the policy regret.
+
+    Mean losses depend only on the numbers of pulls, so every order of the same pulls has the same expected loss. Play
+    with `Game(pseudo=True)`, so that the losses of the learner are also expected losses. Dynamic programming finds the
+    best numbers exactly, in time K T^2 for K arms and T rounds. The best numbers are for losses also in a game of
+    rewards: give 1 - means there.
+
+    Args:
+        means: mean losses [N, K]: row n for the pull n + 1 of an arm, and the last row for all later pulls.
+
+    Example:
+        >>> import numpy as np, jaxonline as jo
+        >>> best = jo.comparators.BestPulls([[0.25, 0.5], [1.0, 0.5]])
+        >>> best.best_loss(np.array([1.0, 3.0])).tolist()  # one pull of the first arm, then two of the second
+        [0.25, 1.25]
+    """
+
+    means: MeansOfRows
+
+    label: ClassVar[str] = "the best numbers of pulls"
+
+    def statistic(self, x: PyTree, y: Float[Array, "K"]) -> Float[Array, ""]:
+        """Count the round; raises a ValueError if the outcome is not a vector of the losses of the arms."""
+        if getattr(y, "shape", None) != self.means.shape[1:]:
+            raise ArgumentError(
+                "means", f"must have a column for each arm, {self.means.shape[1:]} (got {check.quote(y)})"
+            )
+        return jnp.ones((), y.dtype)
+
+    def best_loss(self, sums: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
+        """Return the smallest expected loss of each number of rounds."""
+        rounds = np.rint(sums).astype(int)
+        n, means = np.arange(rounds.max(initial=0) + 1), np.asarray(self.means, np.float64)
+        best = np.where(n == 0, 0.0, np.inf)
+        for of_arm in np.cumsum(means[np.minimum(n, len(means) - 1)], axis=0).T:
+            losses = np.concatenate([[0.0], of_arm])
+            best = np.array([(losses[: t + 1] + best[t::-1]).min() for t in n])
+        return best[rounds]

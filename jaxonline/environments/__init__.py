@@ -7,6 +7,8 @@ from jaxonline.environments.arms import BernoulliArms as BernoulliArms
 from jaxonline.environments.arms import DriftingArms as DriftingArms
 from jaxonline.environments.arms import GaussianArms as GaussianArms
 from jaxonline.environments.arms import HiddenBestArm as HiddenBestArm
+from jaxonline.environments.arms import RestedArms as RestedArms
+from jaxonline.environments.arms import RestlessArms as RestlessArms
 from jaxonline.environments.arms import SwitchingArms as SwitchingArms
 from jaxonline.environments.bandit_games import ContextualLinearArms as ContextualLinearArms
 from jaxonline.environments.bandit_games import ContextualLogisticArms as ContextualLogisticArms

@@ -1,7 +1,7 @@
 """Environments of arms with independent losses, whose means are constant or change."""
 
 import abc
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -9,11 +9,11 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Key
 
 from jaxonline import random
-from jaxonline.game.roles import Environment
+from jaxonline.game.roles import Draw, Environment
 from jaxonline.losses.arms import LazyOutcome
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
-from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.errors import ArgumentError, ArgumentTypeError
 from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import set_field, static, struct
 from jaxonline.parameters.types import (
@@ -123,8 +123,20 @@ Probabilities = Annotated[Any, Shape("K"), Interval(ge=0, le=1), Convert(_as_pro
 """A vector of numbers from 0 to 1, such as mean losses, converted to an array of jax."""
 
 
+class BernoulliLosses(ContextFreeArms):
+    """Base class of arms whose losses are 1 with the probabilities `mean_outcome`, else 0."""
+
+    outcomes = ZERO_OR_ONE
+
+    def outcome(
+        self, key: Key[Array, ""], state: PyTree, t: Int[Array, ""], x: PyTree, y_hat: PyTree
+    ) -> tuple[LazyOutcome, PyTree]:
+        """Draw the losses of all arms."""
+        return lazy_bernoulli(key, self.mean_outcome(state, t, x, y_hat)), state  # type: ignore[arg-type]
+
+
 @struct
-class BernoulliArms(ContextFreeArms):
+class BernoulliArms(BernoulliLosses):
     """Stochastic bandit with independent Bernoulli losses: arm k has the loss 1 with probability means[k], else 0.
 
     Args:
@@ -137,15 +149,7 @@ class BernoulliArms(ContextFreeArms):
         [0.0, 1.0]
     """
 
-    oblivious = True
-    outcomes = ZERO_OR_ONE
     means: Probabilities
-
-    def outcome(
-        self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: PyTree, y_hat: PyTree
-    ) -> tuple[LazyOutcome, tuple[()]]:
-        """Draw the losses of all arms."""
-        return lazy_bernoulli(key, self.means), state
 
     def mean_outcome(self, state: tuple[()], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
         return self.means  # type: ignore[return-value]
@@ -181,7 +185,7 @@ class GaussianArms(ContextFreeArms):
 
 @cites("auer2002nonstochastic")
 @struct
-class HiddenBestArm(ContextFreeArms):
+class HiddenBestArm(BernoulliLosses):
     """Bandit of the minimax lower bound: Bernoulli arms, of which one, drawn anew in each run, is better by `gap`.
 
     The other arms have mean loss 1/2. With the gap of `over_horizon`, the expected pseudo-regret of every learner is at
@@ -198,8 +202,6 @@ class HiddenBestArm(ContextFreeArms):
         [0.44999998807907104, 0.5, 0.5, 0.5]
     """
 
-    oblivious = True
-    outcomes = ZERO_OR_ONE
     n_arms: Count = static()
     gap: Annotated[Number, Interval(gt=0, le=0.5)]
 
@@ -220,12 +222,6 @@ class HiddenBestArm(ContextFreeArms):
         is_best = jnp.arange(self.n_arms, dtype=jnp.int32) == best
         return 0.5 - jnp.where(is_best, jnp.asarray(self.gap, self.outcome_spec.dtype), 0.0)
 
-    def outcome(
-        self, key: Key[Array, ""], state: Float[Array, "K"], t: Int[Array, ""], x: PyTree, y_hat: PyTree
-    ) -> tuple[LazyOutcome, Float[Array, "K"]]:
-        """Draw the losses of all arms."""
-        return lazy_bernoulli(key, state), state
-
     def mean_outcome(self, state: Float[Array, "K"], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
         return state
 
@@ -235,7 +231,7 @@ class HiddenBestArm(ContextFreeArms):
 
 
 @struct
-class DriftingArms(ContextFreeArms):
+class DriftingArms(BernoulliLosses):
     """Bandit with drifting Bernoulli arms: the mean losses follow Gaussian random walks, reflected at 0 and 1.
 
     Args:
@@ -251,8 +247,6 @@ class DriftingArms(ContextFreeArms):
         ([0.2, 0.8], True)
     """
 
-    oblivious = True
-    outcomes = ZERO_OR_ONE
     means: Probabilities
     step: Annotated[Number, Interval(ge=0, le=100)] = 0.01
 
@@ -267,12 +261,6 @@ class DriftingArms(ContextFreeArms):
         means = reflect(state + step * random.normal(key, state.shape, state.dtype))
         return jnp.zeros((0,), state.dtype), means
 
-    def outcome(
-        self, key: Key[Array, ""], state: Float[Array, "K"], t: Int[Array, ""], x: PyTree, y_hat: PyTree
-    ) -> tuple[LazyOutcome, Float[Array, "K"]]:
-        """Draw the losses of all arms."""
-        return lazy_bernoulli(key, state), state
-
     def mean_outcome(self, state: Float[Array, "K"], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
         return state
 
@@ -281,12 +269,16 @@ def _as_table(means: Any, name: str) -> Array:
     return jax_array(name, means, ndim=2, ge=0.0, le=1.0)
 
 
+MeansOfRows = Annotated[Any, Shape("rows", "K"), Interval(ge=0, le=1), Convert(_as_table)]
+"""A table of mean losses with a column for each arm, converted to an array of jax."""
+
+
 def _as_integers(values: Any, name: str) -> np.ndarray:
     return check.finite_array(name, values, ndim=1).astype(int)
 
 
 @struct
-class SwitchingArms(ContextFreeArms):
+class SwitchingArms(BernoulliLosses):
     """Bandit with Bernoulli arms whose mean losses change at given rounds.
 
     Args:
@@ -300,9 +292,7 @@ class SwitchingArms(ContextFreeArms):
         [0.20000000298023224, 0.800000011920929]
     """
 
-    oblivious = True
-    outcomes = ZERO_OR_ONE
-    means: Annotated[Any, Shape("S", "K"), Interval(ge=0, le=1), Convert(_as_table)]
+    means: MeansOfRows
     starts: Annotated[Any, Shape("S - 1"), Gt(1), Convert(_as_integers)]
 
     def __post_init__(self) -> None:
@@ -315,15 +305,136 @@ class SwitchingArms(ContextFreeArms):
             raise ArgumentError("starts", f"must be increasing and at least 2 (got {check.quote(starts)})")
         set_field(self, "starts", jnp.asarray(starts, jnp.int32))
 
-    def outcome(
-        self, key: Key[Array, ""], state: tuple[()], t: Int[Array, ""], x: PyTree, y_hat: PyTree
-    ) -> tuple[LazyOutcome, tuple[()]]:
-        """Draw the losses of all arms."""
-        means = self.mean_outcome(state, t, x, y_hat)
-        return lazy_bernoulli(key, means), state
-
     def mean_outcome(self, state: tuple[()], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
         return self.means[jnp.sum(t >= self.starts, dtype=jnp.int32)]
+
+
+def _as_transitions(values: Any, name: str) -> Array:
+    table = jax_array(name, values, ndim=2, ge=0.0, le=1.0)
+    sums = check.concrete_array(jnp.sum(table, axis=1))
+    if table.shape[0] != table.shape[1] or (sums is not None and np.max(np.abs(sums - 1.0)) > 1e-5):
+        raise ArgumentError(name, f"must be square, with rows that add up to 1 (got {check.quote(values)})")
+    return table
+
+
+_SQUARINGS = 20  # 2^20 steps of the chains
+
+
+@struct
+class RestlessArms(BernoulliLosses):
+    """Restless bandit: each Bernoulli arm has a Markov chain of its own, which moves in every round, pulled or not.
+
+    In round 1 the states are drawn from the stationary distribution of the lazy chain, which stays with probability
+    1/2, after 2^20 steps from a uniform state. If every state can be reached from every other, this is the stationary
+    distribution of the chain, and an arm has the same mean loss in each round.
+
+    Args:
+        means: mean losses, one row for each state [S, K].
+        transitions: probabilities of the next state, one row for each state [S, S]; rows add up to 1.
+
+    Raises:
+        ValueError: `transitions` is not square, its rows do not add up to 1, or it has not a row for each row of
+            `means`.
+
+    Example:
+        >>> import jax, jaxonline as jo
+        >>> arms = jo.environments.RestlessArms([[0.1, 0.4], [0.9, 0.6]], transitions=[[0.99, 0.01], [0.03, 0.97]])
+        >>> [round(p, 3) for p in arms.stationary().tolist()]
+        [0.75, 0.25]
+    """
+
+    means: MeansOfRows
+    transitions: Annotated[Any, Shape("S", "S"), Interval(ge=0, le=1), Convert(_as_transitions)]
+
+    def __post_init__(self) -> None:
+        if len(self.transitions) != len(self.means):
+            problem = f"must have a row for each row of means, {len(self.means)} (got {len(self.transitions)})"
+            raise ArgumentError("transitions", problem)
+
+    def stationary(self) -> Float[Array, "S"]:
+        """Return the stationary distribution of the states."""
+        power = 0.5 * self.transitions + 0.5 * jnp.eye(len(self.transitions), dtype=self.transitions.dtype)
+        for _ in range(_SQUARINGS):
+            power = jnp.matmul(power, power, precision="highest")
+            power = power / jnp.sum(power, axis=1, keepdims=True)
+        return jnp.mean(power, axis=0)
+
+    def init(self, key: Key[Array, ""]) -> Int[Array, "K"]:
+        """Draw the states of round 1."""
+        n_states, n_arms = self.means.shape
+        return self._draw(key, jnp.broadcast_to(self.stationary(), (n_arms, n_states)))
+
+    def instance(self, key: Key[Array, ""], state: Int[Array, "K"], t: Int[Array, ""]) -> tuple[Array, Int[Array, "K"]]:
+        """Return an empty instance; the next state holds the states of the chains in round t."""
+        states = jnp.where(t > 1, self._draw(key, self.transitions[state]), state)
+        return jnp.zeros((0,), self.means.dtype), states
+
+    def mean_outcome(self, state: Int[Array, "K"], t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
+        return self.means[state, jnp.arange(self.means.shape[1], dtype=jnp.int32)]
+
+    def _draw(self, key: Key[Array, ""], p: Float[Array, "K S"]) -> Int[Array, "K"]:
+        """Draw a state for each arm."""
+        return jax.vmap(random.weighted_index)(jax.random.split(key, len(p)), p)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Rested bandits: arms with mean losses that change with their pulls.
+
+
+class RestedState(NamedTuple):
+    """The numbers of pulls of the arms before a round [K], and their mean losses in the round [K]."""
+
+    pulls: Int[Array, "K"]
+    means: Float[Array, "K"]
+
+
+@struct
+class RestedArms(ContextFreeArms):
+    """Rested bandit (rotting or rising): the mean loss of a Bernoulli arm depends on its number of pulls.
+
+    The comparator is `comparators.BestPulls(means)`, the best numbers of pulls in hindsight, in a game with
+    `pseudo=True`.
+
+    Args:
+        means: mean losses [N, K]: row n for the pull n + 1 of an arm, and the last row for all later pulls.
+
+    Raises:
+        TypeError: the learner does not move by an arm.
+
+    Example:
+        >>> import jax, jaxonline as jo
+        >>> arms = jo.environments.RestedArms([[0.0, 1.0], [1.0, 1.0]])
+        >>> game = jo.Game(arms, jo.Bandit(), loss=jo.losses.ArmLoss())
+        >>> learner = jo.learners.ExploreThenCommit(2, ties="first")
+        >>> jo.play(game, learner, jax.random.key(0), n_rounds=4)[1].loss.tolist()
+        [0.0, 1.0, 1.0, 1.0]
+    """
+
+    oblivious = False
+    outcomes = ZERO_OR_ONE
+    means: MeansOfRows
+
+    def init(self, key: Key[Array, ""]) -> RestedState:
+        """Return the state before the first pull."""
+        return RestedState(jnp.zeros(self.means.shape[1], jnp.int32), self.means[0])
+
+    def instance(self, key: Key[Array, ""], state: RestedState, t: Int[Array, ""]) -> tuple[Array, RestedState]:
+        """Return an empty instance; the next state has the means of the round."""
+        rows, arms = jnp.minimum(state.pulls, len(self.means) - 1), jnp.arange(len(state.pulls), dtype=jnp.int32)
+        return jnp.zeros((0,), self.means.dtype), RestedState(state.pulls, self.means[rows, arms])
+
+    def outcome(
+        self, key: Key[Array, ""], state: RestedState, t: Int[Array, ""], x: PyTree, y_hat: Any
+    ) -> tuple[LazyOutcome, RestedState]:
+        """Draw the losses of all arms, and count the pull."""
+        arm = y_hat.arm if isinstance(y_hat, Draw) else y_hat
+        if getattr(arm, "shape", None) != ():
+            raise ArgumentTypeError("learner", f"must pull an arm for RestedArms (got {check.quote(arm)})")
+        pulls = state.pulls.at[arm].add(1)
+        return lazy_bernoulli(key, state.means), RestedState(pulls, state.means)
+
+    def mean_outcome(self, state: RestedState, t: Int[Array, ""], x: PyTree, y: PyTree) -> Float[Array, "K"]:
+        return state.means
 
 
 def reflect(values: Float[Array, "K"]) -> Float[Array, "K"]:

@@ -15,6 +15,8 @@ from jaxonline.environments.arms import (
     DriftingArms,
     GaussianArms,
     HiddenBestArm,
+    RestedArms,
+    RestlessArms,
     SwitchingArms,
     lazy_bernoulli,
 )
@@ -45,7 +47,7 @@ from jaxonline.random.threefry import word_pair_entry
 # Arms with rewards: outcomes are the losses 1 - reward, and results show rewards.
 
 
-ARMS_WITH_MEANS = (BernoulliArms, GaussianArms, DriftingArms, SwitchingArms)
+ARMS_WITH_MEANS = (BernoulliArms, GaussianArms, DriftingArms, SwitchingArms, RestlessArms, RestedArms)
 
 
 @struct
@@ -58,10 +60,10 @@ class Rewards(EnvironmentWrapper):
     [0, 1], and -reward for linear and Gaussian models (`LinUCB`, `LinThompson`, `GaussianThompson`, `EpsilonGreedy`),
     as the attribute `loss_at_zero_reward` of a learner says. Priors of learners are given in rewards.
 
-    If `environment` has mean rewards (`BernoulliArms`, `GaussianArms`, `DriftingArms`, `SwitchingArms`), the losses are
-    those of the same arms with the mean losses 1 - means (in the dtype of the game), drawn from the same random
-    numbers. Otherwise a loss is 1 minus the outcome, for example for a table of rewards (`DataStream(None, rewards)`),
-    `ContextualLinearArms`, or an environment of your own.
+    If `environment` has mean rewards (`BernoulliArms`, `GaussianArms`, `DriftingArms`, `SwitchingArms`, `RestlessArms`,
+    `RestedArms`), the losses are those of the same arms with the mean losses 1 - means (in the dtype of the game),
+    drawn from the same random numbers. Otherwise a loss is 1 minus the outcome, for example for a table of rewards
+    (`DataStream(None, rewards)`), `ContextualLinearArms`, or an environment of your own.
 
     Many learners assume losses in [0, 1], so rewards in [0, 1]. Convert rewards in another range [low, high] first:
     (reward - low) / (high - low). The regret is then in units of high - low. Linear and Gaussian models need no range.

@@ -24,6 +24,9 @@ from jaxonline.learners.bandits.best_arm import SuccessiveRejects as SuccessiveR
 from jaxonline.learners.bandits.best_arm import UniformAllocation as UniformAllocation
 from jaxonline.learners.bandits.contextual import LinThompson as LinThompson
 from jaxonline.learners.bandits.contextual import LinUCB as LinUCB
+from jaxonline.learners.bandits.detecting import CUSUMUCB as CUSUMUCB
+from jaxonline.learners.bandits.detecting import GLRKLUCB as GLRKLUCB
+from jaxonline.learners.bandits.detecting import MonitoredUCB as MonitoredUCB
 from jaxonline.learners.bandits.exponential import EXP3 as EXP3
 from jaxonline.learners.bandits.exponential import EXP3IX as EXP3IX
 from jaxonline.learners.bandits.exponential import EXP3P as EXP3P
@@ -43,7 +46,11 @@ from jaxonline.learners.bandits.index_policies import IndexPolicy as IndexPolicy
 from jaxonline.learners.bandits.index_policies import UCB1Tuned as UCB1Tuned
 from jaxonline.learners.bandits.logistic import LogisticThompson as LogisticThompson
 from jaxonline.learners.bandits.logistic import LogisticUCB as LogisticUCB
+from jaxonline.learners.bandits.moving import EXP3S as EXP3S
+from jaxonline.learners.bandits.moving import DiscountedThompson as DiscountedThompson
 from jaxonline.learners.bandits.moving import DiscountedUCB as DiscountedUCB
+from jaxonline.learners.bandits.moving import Restarting as Restarting
+from jaxonline.learners.bandits.moving import SlidingWindowThompson as SlidingWindowThompson
 from jaxonline.learners.bandits.moving import SlidingWindowUCB as SlidingWindowUCB
 from jaxonline.learners.bandits.partial import EXP3G as EXP3G
 from jaxonline.learners.bandits.partial import FeedExp3 as FeedExp3

@@ -11,6 +11,7 @@ import jaxonline as jo
 from jaxonline.comparators import (
     BestExpert,
     BestOfEachRound,
+    BestPulls,
     BestSegments,
     L1Ball,
     QuadraticSums,
@@ -241,3 +242,23 @@ def test_comparator_equals_its_loop_in_which_every_constant_decides(name, x64):
     for constant, value in getattr(loop, "keywords", {}).items():
         for other in (value - 1, value + 1) if isinstance(value, int) else (value - 0.05, value + 0.05):
             assert abs(loop(X, y, **{constant: other}) - expected) > 1e-4, (constant, other)
+
+
+def test_best_pulls_equal_brute_force_and_greedy_pulls():
+    """All sequences of 7 pulls of three arms; for losses that increase with the pulls, the smallest losses."""
+    rng = np.random.default_rng(0)
+    for means in (rng.uniform(size=(4, 3)), np.sort(rng.uniform(size=(4, 3)), axis=0)):
+        best = BestPulls(means.astype(np.float32))
+        rows = np.asarray(best.means, float)[[0, 1, 2, 3, 3, 3, 3]]
+        totals = np.concatenate([np.zeros((1, 3)), np.cumsum(rows, axis=0)])
+        for n_rounds in (1, 4, 7):
+            pulls = [split for split in np.ndindex(8, 8, 8) if sum(split) == n_rounds]
+            losses = [totals[split, [0, 1, 2]].sum() for split in pulls]
+            np.testing.assert_allclose(best.best_loss(np.array([n_rounds])), min(losses), rtol=1e-12)
+    np.testing.assert_allclose(best.best_loss(np.array(7)), np.sort(rows.ravel())[:7].sum(), rtol=1e-12)
+    arms = jo.environments.RestedArms(means)
+    game = jo.Game(arms, jo.Bandit(), jo.losses.ArmLoss(), pseudo=True)
+    result = jo.simulate(game, jo.learners.UCB1(), n_runs=3, n_rounds=7, comparator=best, record_at=[4, 7])
+    assert (result.values("regret")[0] >= -1e-6).all()
+    with pytest.raises(TypeError, match="a column for each arm"):
+        jo.simulate(game, jo.learners.UCB1(), n_runs=2, n_rounds=2, comparator=BestPulls([[0.5]]))

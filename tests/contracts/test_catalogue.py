@@ -37,6 +37,8 @@ OWN_ARGUMENTS = {
     "Rewards": {"environment": {"type": "BernoulliArms", "means": [0.2, 0.4]}},
     "FiniteDistribution": {"probabilities": [0.5, 0.5]},
     "SwitchingArms": {"means": [[0.2, 0.4], [0.4, 0.2]], "starts": [5]}, "GradientBandit": {"delta": 0.5},
+    "RestlessArms": {"means": [[0.2, 0.4], [0.4, 0.2]], "transitions": [[0.5, 0.5], [0.5, 0.5]]},
+    "MonitoredUCB": {"window": 10},
     "hidden_attribute_examples": {"dimension": 8}, "noisy_kernel": {
         "y_bound": 1.0,
         "feature_map": {

@@ -259,6 +259,7 @@ LINE, ROWS = E.LinearModel(MEANS, noise_std=0.1), (np.eye(4, 3), np.ones(4))
 BANDITS = [
     E.BernoulliArms(MEANS), E.GaussianArms(MEANS), E.HiddenBestArm(3, 0.2), E.DriftingArms(MEANS, step=0.1),
     E.SwitchingArms([MEANS, MEANS[::-1]], [2]), E.Rewards(E.BernoulliArms(MEANS)),
+    E.RestlessArms([MEANS, MEANS[::-1]], [[0.5, 0.5], [0.5, 0.5]]), E.RestedArms([MEANS, MEANS[::-1]]),
     E.ContextualLinearArms([0.5, -0.5], n_arms=3, noise_std=0.1),
     E.ContextualLogisticArms([[0.5], [-0.5], [0.1]], shared=True), E.ClassificationArms(np.eye(4, 3), [0, 1, 2, 1]),
 ]  # fmt: skip

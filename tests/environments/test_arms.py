@@ -15,6 +15,8 @@ from jaxonline.environments import (
     DriftingArms,
     GaussianArms,
     HiddenBestArm,
+    RestedArms,
+    RestlessArms,
     SwitchingArms,
 )
 from jaxonline.environments.arms import reflect
@@ -31,6 +33,7 @@ ARMS = {
     "hidden": HiddenBestArm(3, gap=0.2),
     "drifting": DriftingArms([0.1, 0.5, 1.0], step=0.1),
     "switching": SwitchingArms([[0.1, 0.5, 0.9], [0.9, 0.5, 0.1], [0.5, 0.2, 0.8]], starts=[11, 21]),
+    "restless": RestlessArms([[0.0, 0.3, 1.0], [0.6, 0.9, 0.0]], [[0.9, 0.1], [0.3, 0.7]]),
     "contextual": ContextualLinearArms([1.0, -2.0], n_arms=3, noise_std=0.5, radius=2.0),
     "contextual, of each arm": ContextualLinearArms([[1.0, -2.0], [0.5, 0.0], [0.0, 1.0]], noise_std=0.5, shared=True),
     "logistic": ContextualLogisticArms([[1.0, -2.0], [0.5, 0.0], [0.0, 1.0]], radius=2.0),
@@ -99,6 +102,12 @@ def test_losses_have_the_expected_outcome_as_mean(name):
         good = (means[:, 0] < 0.4).argmax(axis=1)
         np.testing.assert_allclose(np.sort(means[:, 0], axis=1), np.tile([0.3, 0.5, 0.5], (RUNS, 1)), rtol=1e-6)
         assert stats.chisquare(np.bincount(good, minlength=3)).pvalue > FALSE_ALARM
+    if name == "restless":  # states are 0 with probability 3/4 in each round, and stay with 1 - 0.1 / (3/4)
+        states = means != means.reshape(-1, 3)[np.abs(means - [0.0, 0.3, 1.0]).max(axis=-1).argmin()]
+        for share, p in ((states[:, 0], 0.25), (states[:, -1], 0.25), (states[:, 1:] & states[:, :-1], 0.25 * 0.7)):
+            deviations = (share.mean(axis=0) - p) / np.sqrt(p * (1 - p) / RUNS)
+            assert np.abs(deviations).max() < stats.norm.ppf(1 - FALSE_ALARM / 2 / deviations.size)
+        assert abs(np.corrcoef(states[:, 5, 0], states[:, 5, 1])[0, 1]) < 5 / np.sqrt(RUNS)
     if name == "drifting":
         np.testing.assert_allclose(means[:, 0], np.tile([0.1, 0.5, 1.0], (RUNS, 1)), rtol=1e-6)
         inside = np.diff(means[..., 1], axis=1)[:, :2].ravel() / 0.1  # far from both ends
@@ -116,3 +125,25 @@ def test_reflect_equals_bouncing_at_0_and_1():
 
     a = np.linspace(-3.7, 4.2, 80).astype(np.float32)
     np.testing.assert_allclose(reflect(jnp.asarray(a)), [bounce(value) for value in a], atol=1e-6)
+
+
+def test_rested_arms_change_with_their_pulls_only():
+    """Moves are drawn with probabilities, so that a `Draw` is counted as its arm."""
+    table = np.array([[0.1, 0.9], [0.2, 0.8], [0.3, 0.4]])
+    game = jo.Game(RestedArms(table), jo.Bandit(), jo.losses.ArmLoss(), pseudo=True)
+    rounds = jo.play(game, jo.learners.EXP3(0.1), jax.random.key(0), T)[1]
+    arms = np.asarray(rounds.y_hat.arm)
+    pulls = np.cumsum(np.eye(2, dtype=int)[arms], axis=0) - np.eye(2, dtype=int)[arms]
+    np.testing.assert_allclose(rounds.y_comparator, table[np.minimum(pulls, 2), [0, 1]], rtol=1e-6)
+    rewards = jo.replace(game, environment=jo.environments.Rewards(RestedArms(1 - table)))
+    np.testing.assert_allclose(jo.play(rewards, jo.learners.EXP3(0.1), jax.random.key(0), T)[1].loss, rounds.loss, 1e-6)
+
+
+def test_arms_that_change_refuse_wrong_arguments():
+    with pytest.raises(ValueError, match="square, with rows that add up to 1"):
+        RestlessArms([[0.1], [0.2]], [[0.5, 0.4], [0.5, 0.5]])
+    with pytest.raises(ValueError, match="a row for each row of means, 1"):
+        RestlessArms([[0.1]], [[0.5, 0.5], [0.5, 0.5]])
+    game = jo.Game(RestedArms([[0.1, 0.2]]), jo.FullInformation(), jo.losses.ExpectedLoss())
+    with pytest.raises(TypeError, match="must pull an arm"):
+        jo.play(game, jo.learners.Hedge(jo.learners.EWA(0.5)), jax.random.key(0), 2)

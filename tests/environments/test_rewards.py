@@ -12,6 +12,7 @@ from jaxonline.environments import (
     DataStream,
     DriftingArms,
     GaussianArms,
+    RestlessArms,
     Rewards,
     SwitchingArms,
 )
@@ -20,11 +21,13 @@ from jaxonline.parameters.types import PyTree
 
 MEANS = np.array([0.9, 0.6, 0.35], np.float32)
 SEGMENTS = np.stack([MEANS, MEANS[::-1]])
+CHAIN = np.full((len(SEGMENTS), len(SEGMENTS)), 1 / len(SEGMENTS))
 WITH_MEANS = {  # arms with mean rewards, and the same arms with the mean losses 1 - means
     "Bernoulli": (BernoulliArms(MEANS), BernoulliArms(1 - MEANS)),
     "Gaussian": (GaussianArms(3 * MEANS, 0.5), GaussianArms(1 - 3 * MEANS, 0.5)),
     "drifting": (DriftingArms(MEANS, 0.1), DriftingArms(1 - MEANS, 0.1)),
     "switching": (SwitchingArms(SEGMENTS, [4]), SwitchingArms(1 - SEGMENTS, [4])),
+    "restless": (RestlessArms(SEGMENTS, CHAIN), RestlessArms(1 - SEGMENTS, CHAIN)),
 }
 TABLE = np.random.default_rng(0).integers(0, 65, (20, 3)).astype(np.float32) / 64  # 1 - reward is exact
 

@@ -145,6 +145,110 @@ def sliding_window_ucb(h, window=32, exploration=0.1, factor=1.0):
     return _forgetting(h, lambda age: age < window, exploration, factor)
 
 
+def _thompson_forgetting(h, weight, prior_ones, prior_zeros):
+    """Thompson sampling on the random losses of `age` rounds ago with the weights `weight(age)`."""
+    age = h.t - 1 - h.t.T
+    weights = np.where(age >= 0, weight(np.maximum(age, 0)), 0.0)
+    tosses = h.pulled * (h.draws(jax.random.uniform, update=True) < h.losses)[..., None]
+    ones, zeros = weights @ tosses, weights @ (h.pulled - tosses)
+    return h.draws(fast_beta, prior_ones + ones, prior_zeros + zeros).argmin(axis=-1)
+
+
+def discounted_thompson(h, discount=0.95, prior_ones=1.5, prior_zeros=2.0):
+    return _thompson_forgetting(h, lambda age: discount**age, prior_ones, prior_zeros)
+
+
+def sliding_window_thompson(h, window=32, prior_ones=1.5, prior_zeros=2.0):
+    return _thompson_forgetting(h, lambda age: age < window, prior_ones, prior_zeros)
+
+
+def _detecting(h, detect, choose, local):
+    """Moves and alarms of a policy that forgets the losses of an arm, or of all arms, when a change is detected."""
+    own, alarms = [], []
+    for run in range(h.n_runs):
+        past_losses, starts = [[] for _ in range(h.n_arms)], [0] * h.n_arms
+        for t in range(h.n_rounds):
+            own.append(choose(run, t, past_losses, starts))
+            arm = h.moves[run, t]
+            past_losses[arm].append(h.losses[run, t])
+            alarms.append(detect(np.array(past_losses[arm])))
+            if alarms[-1]:
+                for k in [arm] if local else range(h.n_arms):
+                    past_losses[k], starts[k] = [], t + 1
+    return np.stack([own, alarms], axis=-1).reshape(h.n_runs, h.n_rounds, 2)
+
+
+def _ucb_of(losses, exploration):
+    n = np.array([len(of_arm) for of_arm in losses])
+    if (n == 0).any():
+        return int(np.argmin(n > 0))
+    means = np.array([1 - np.mean(of_arm) for of_arm in losses])
+    return int((means + np.sqrt(exploration * np.log(n.sum()) / n)).argmax())
+
+
+def cusum_ucb(h, threshold=1.0, explore=0.2, warmup=8.0, epsilon=0.05, exploration=0.4):
+    halves = h.draws(lambda key: jax.random.key_data(jax.random.split(key)))
+    keys = jax.random.wrap_key_data(halves)
+    chance = np.asarray(in_all_rounds(jax.random.uniform)(keys[..., 0]))
+    arms = np.asarray(in_all_rounds(lambda key: jax.random.randint(key, (), 0, h.n_arms, dtype="int32"))(keys[..., 1]))
+
+    def detect(losses):
+        u, above, below = losses[: int(warmup)].mean(), 0.0, 0.0
+        for loss in losses[int(warmup) :]:
+            above, below = max(0, above + loss - u - epsilon), max(0, below + u - loss - epsilon)
+        return max(above, below) >= threshold
+
+    def choose(run, t, losses, starts):
+        return arms[run, t] if chance[run, t] < explore else _ucb_of(losses, exploration)
+
+    return _detecting(h, detect, choose, local=True)
+
+
+def monitored_ucb(h, window=12, threshold=1.8, explore=0.2, exploration=0.4):
+    window = 2 * (int(window) // 2)
+
+    def detect(losses):
+        last = losses[-window:]
+        return len(last) == window and abs(last[: window // 2].sum() - last[window // 2 :].sum()) > threshold
+
+    def choose(run, t, losses, starts):
+        turn = (t - starts[0]) % math.floor(h.n_arms / explore)
+        return turn if turn < h.n_arms else _ucb_of(losses, exploration)
+
+    return _detecting(h, detect, choose, local=False)
+
+
+def glr_kl_ucb(h, delta=0.8, explore=0.2, capacity=3, stride=2, factor=3.0, power=1.5):
+    return _glr_kl_ucb(h, delta, explore, capacity, stride, factor, power, local=False)
+
+
+def local_glr_kl_ucb(h, delta=0.8, explore=0.2, capacity=3, stride=2, factor=3.0, power=1.5):
+    return _glr_kl_ucb(h, delta, explore, capacity, stride, factor, power, local=True)
+
+
+def _glr_kl_ucb(h, delta, explore, capacity, stride, factor, power, local):
+    def evidence(losses, s):
+        return s * kl(losses[:s].mean(), losses.mean()) + (len(losses) - s) * kl(losses[s:].mean(), losses.mean())
+
+    def detect(losses):
+        n = len(losses)
+        splits = [s for s in range(1, n) if s % math.ceil(stride) == 0][-math.ceil(capacity) :]
+        largest = max((evidence(losses, s) for s in splits), default=-np.inf)
+        return largest >= np.log(factor * n**power / delta)
+
+    def choose(run, t, losses, starts):
+        turn = t % math.floor(h.n_arms / explore)
+        if turn < h.n_arms:
+            return turn
+        n = np.array([len(of_arm) for of_arm in losses])
+        if (n == 0).any():
+            return int(np.argmin(n > 0))
+        means = np.array([np.mean(of_arm) for of_arm in losses])
+        return int(kl_lower(means, np.log(np.maximum(t - np.array(starts), 1)) / n).argmin())
+
+    return _detecting(h, detect, choose, local)
+
+
 def explore_then_commit(h, m=6):
     end = round(m) * h.n_arms
     explored = (h.pulled * (1 - h.y))[:, :end].sum(axis=1) / np.maximum(h.pulled[:, :end].sum(axis=1), 1)
@@ -734,3 +838,23 @@ def beta_draws(a, b, proposals):
                 again.remove(k)
         turn += 1
     return draws
+
+
+def exp3_s(h, gamma=0.2, alpha=0.02, constant=math.e):
+    return _exp3_of_gains(h, gamma, constant * alpha, h.n_rounds)
+
+
+def rexp3(h, gamma=0.2, every=30.0):
+    return _exp3_of_gains(h, gamma, 0.0, every)
+
+
+def _exp3_of_gains(h, gamma, share, every):
+    """EXP3 of gains with a share for all arms, and weights that are equal again after every `every` rounds."""
+    w, out = np.ones((h.n_runs, h.n_arms)), []
+    for t in range(h.n_rounds):
+        w = np.ones_like(w) if t % math.ceil(every) == 0 else w
+        p = (1 - gamma) * w / w.sum(axis=1, keepdims=True) + gamma / h.n_arms
+        out.append(p)
+        gains = h.pulled[:, t] * (1 - h.losses[:, t, None]) / p
+        w = w * np.exp(gamma * gains / h.n_arms) + share / h.n_arms * w.sum(axis=1, keepdims=True)
+    return np.stack(out, axis=1)

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from jaxonline import random
-from jaxonline.game.roles import Draw, Environment, Specs
+from jaxonline.game.roles import Draw, Environment, Learner, Specs
 from jaxonline.learners.bandits.exponential import draw_arm
 from jaxonline.learners.bandits.index_policies import Tally, TallyPolicy, arm_indicator
 from jaxonline.numerics.elementwise import among_available
@@ -41,9 +41,29 @@ class ThompsonPolicy(TallyPolicy):
                 raise ArgumentError(name, f"must be a number, or one for each arm {arms} (got the shape {shape})")
 
 
+class BetaThompson(ThompsonPolicy):
+    """Base class of Thompson sampling with a beta prior, for losses in [0, 1] that are replaced by 0 or 1."""
+
+    prior_ones: Any
+    prior_zeros: Any
+
+    loss_range = (0.0, 1.0)
+    restricts_arms = True
+    prior = ("prior_ones", "prior_zeros")
+
+    def for_rewards(self) -> Learner:
+        """Return the learner of losses: a reward of 1 is a loss of 0."""
+        return replace(self, prior_ones=self.prior_zeros, prior_zeros=self.prior_ones)
+
+    def draw_means(self, key: Key[Array, ""], ones: Float[Array, "K"], zeros: Float[Array, "K"]) -> Float[Array, "K"]:
+        """Draw a mean loss for each arm from the posterior, after the given numbers of losses of 1 and 0."""
+        a, b = (jnp.asarray(prior, ones.dtype) for prior in (self.prior_ones, self.prior_zeros))
+        return random.fast_beta(key, a + ones, b + zeros)
+
+
 @cites("thompson1933likelihood", "agrawal2012analysis")
 @struct
-class BernoulliThompson(ThompsonPolicy):
+class BernoulliThompson(BetaThompson):
     """Thompson sampling with a beta prior: draws a mean loss for each arm, pulls the arm with the smallest draw.
 
     The posterior after n pulls with s losses of 1 is Beta(prior_ones + s, prior_zeros + n - s). A loss l between 0 and
@@ -67,26 +87,19 @@ class BernoulliThompson(ThompsonPolicy):
     prior_ones: Annotated[OfArms, Ge(1)] = 1.0
     prior_zeros: Annotated[OfArms, Ge(1)] = 1.0
 
-    loss_range = (0.0, 1.0)
-    restricts_arms = True
-    prior = ("prior_ones", "prior_zeros")
-
-    def for_rewards(self) -> "BernoulliThompson":
-        """Return the learner of losses: a reward of 1 is a loss of 0."""
-        return replace(self, prior_ones=self.prior_zeros, prior_zeros=self.prior_ones)
-
     def predict(self, key: Key[Array, ""], state: Tally, x: Any) -> Int[Array, ""]:
         """Return the arm with the smallest drawn mean loss."""
-        ones, dtype = state.sums, state.totals.dtype
-        zeros = state.pulls.astype(dtype) - ones
-        a, b = jnp.asarray(self.prior_ones, dtype) + ones, jnp.asarray(self.prior_zeros, dtype) + zeros
-        return state.argmin(random.fast_beta(key, a, b))
+        ones = state.sums
+        return state.argmin(self.draw_means(key, ones, state.pulls.astype(ones.dtype) - ones))
 
     def update(self, key: Key[Array, ""], state: Tally, oracle: Any) -> tuple[Tally, tuple[()]]:
         """Add the pull to the tally, with a random loss of 0 or 1 whose mean is the loss."""
-        loss = oracle.loss()
-        toss = random.bernoulli(key, loss)
-        return state.add(oracle.move, toss.astype(loss.dtype)), ()
+        return state.add(oracle.move, toss(key, oracle.loss())), ()
+
+
+def toss(key: Key[Array, ""], loss: Float[Array, ""]) -> Float[Array, ""]:
+    """Return a random loss of 0 or 1 whose mean is the given loss."""
+    return random.bernoulli(key, loss).astype(loss.dtype)
 
 
 @cites("thompson1933likelihood", "agrawal2013further")

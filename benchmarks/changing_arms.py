@@ -1,0 +1,102 @@
+"""How fast must arms change until adapting pays? `python -m benchmarks.changing_arms` prints the tables of the page.
+
+Regret against the best arm of each round, for policies that know the number of changes and for policies that do not.
+"""
+
+import argparse
+import math
+from pathlib import Path
+
+import numpy as np
+
+import jaxonline as jo
+from jaxonline import learners
+
+CHANGES = 0, 1, 4, 16, 64  # in T rounds
+STEPS = 0.0, 0.001, 0.01, 0.1  # of the random walks of drifting arms
+N_ARMS, GAP = 3, 0.4
+SEED = 1
+
+
+def switching_arms(n_changes: int, n_rounds: int) -> jo.environments.SwitchingArms:
+    """Return arms whose best one changes `n_changes` times; all of these have the same shapes."""
+    segments = max(CHANGES) + 1
+    best = np.arange(segments) * (n_changes + 1) // segments % N_ARMS
+    means = np.where(np.arange(N_ARMS) == best[:, None], 0.5 - GAP / 2, 0.5 + GAP / 2)
+    return jo.environments.SwitchingArms(means, 1 + np.arange(1, segments) * n_rounds // segments)
+
+
+def tuned(n_changes: int, T: int) -> dict[str, jo.Learner]:
+    """Return the policies that know the number of changes; with no change they are tuned for one."""
+    C = max(1, n_changes)
+    discount, window = 1 - math.sqrt(C / T) / 4, max(N_ARMS, round(2 * math.sqrt(T * math.log(T) / C)))
+    return {
+        "D-UCB": learners.DiscountedUCB(discount),
+        "D-TS": learners.DiscountedThompson(discount),
+        "SW-UCB": learners.SlidingWindowUCB(window),
+        "SW-TS": learners.SlidingWindowThompson(window),
+        "EXP3.S": learners.EXP3S.over_horizon(N_ARMS, T, n_changes),
+        "Rexp3": learners.Restarting.rexp3(N_ARMS, T, C * GAP),
+        "CUSUM-UCB": learners.CUSUMUCB.over_horizon(T, C, warmup=20),
+        "M-UCB": learners.MonitoredUCB.over_horizon(N_ARMS, T, C),
+        "GLR-klUCB": learners.GLRKLUCB.over_horizon(T, C),
+    }
+
+
+def study(n_runs: int, n_rounds: int) -> dict[str, dict[str, np.ndarray]]:
+    """Return, for each kind of arms, rows of mean regrets by policy, with and without known number of changes."""
+    unknown = tuned(1, n_rounds) | {"EXP3.S": learners.EXP3S.over_horizon(N_ARMS, n_rounds)}
+    static = {"UCB1": learners.UCB1(), "KL-UCB": learners.KLUCB(), "Thompson": learners.BernoulliThompson()}
+    fixed = static | {f"{name}, unknown": learner for name, learner in unknown.items()}
+
+    def regrets(environment: jo.Environment, policies: dict[str, jo.Learner]) -> dict[str, float]:
+        game = jo.Game(environment, jo.Bandit(), loss=jo.losses.ArmLoss(), pseudo=True)
+        options = {"n_runs": n_runs, "n_rounds": n_rounds, "key": SEED, "record_at": 1, "progress": False}
+        result = jo.simulate(game, policies, comparator=jo.comparators.BestOfEachRound(), **options)
+        return dict(zip(result.learners, result.values("regret")[:, :, -1].mean(axis=1), strict=True))
+
+    switching = [regrets(switching_arms(m, n_rounds), fixed | tuned(m, n_rounds)) for m in CHANGES]
+    drifting = [regrets(jo.environments.DriftingArms([0.3, 0.5, 0.7], step=step), fixed) for step in STEPS]
+    columns = {"switching": switching, "drifting": drifting}
+    return {kind: {name: np.array([row[name] for row in rows]) for name in rows[0]} for kind, rows in columns.items()}
+
+
+def table(rows: dict[str, np.ndarray], head: tuple[float, ...], title: str) -> str:
+    """Return a table in Markdown; the smallest regret of a column is bold."""
+    best = np.min(list(rows.values()), axis=0)
+    lines = [f"| {title} | {' | '.join(f'{value:g}' for value in head)} |", "| --- " + "| ---: " * len(head) + "|"]
+    for name, regrets in rows.items():
+        cells = (f"**{r:.0f}**" if r == least else f"{r:.0f}" for r, least in zip(regrets, best, strict=True))
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def draw(rows: dict[str, np.ndarray], path: Path) -> None:
+    """Draw the regret of all policies against the number of changes."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
+    for i, (name, regrets) in enumerate(rows.items()):
+        axes.plot(range(len(CHANGES)), regrets, "--" if "unknown" in name else "-", color=f"C{i % 10}", label=name)
+    axes.set(xticks=range(len(CHANGES)), xticklabels=CHANGES, yscale="log", xlabel="changes", ylabel="regret")
+    axes.legend(fontsize=7, ncols=3, loc="upper left")
+    figure.savefig(path)
+
+
+def main() -> None:
+    """Print the tables, and draw the figure if a file is given."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=64)
+    parser.add_argument("--rounds", type=int, default=10_000)
+    parser.add_argument("--figure", type=Path, help="file of the figure, such as changing-arms.png")
+    arguments = parser.parse_args()
+    results = study(arguments.runs, arguments.rounds)
+    print(table(results["switching"], CHANGES, "changes"))
+    print()
+    print(table(results["drifting"], STEPS, "step of the random walk"))
+    if arguments.figure is not None:
+        draw(results["switching"], arguments.figure)
+
+
+if __name__ == "__main__":
+    main()
