@@ -140,7 +140,7 @@ def random_rows(name, K):
     """Return recorded moves, outcomes, contexts and keys. Losses are equal in run 0, which has recorded turns."""
     rng, T = np.random.default_rng(0), LONG.get(name, 200)
     means, scale = rng.uniform(0.35, 0.65, (R, 1, K)), rng.uniform(0.02, 0.3, (R, 1, K))
-    if name in BEST_ARM and "budget" not in vars(BEST_ARM[name][0]) or name in CHANGING:
+    if (name in BEST_ARM and "budget" not in vars(BEST_ARM[name][0])) or name in CHANGING:
         means = rng.permuted(np.tile(np.linspace(0.02, 0.98, K), (R, 1, 1)), axis=-1)
     losses = np.clip(means + scale * rng.uniform(-1, 1, (R, T, K)), 0, 1)
     if name in CHANGING:
