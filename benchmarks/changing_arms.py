@@ -44,16 +44,18 @@ def tuned(n_changes: int, T: int) -> dict[str, jo.Learner]:
 
 
 def study(n_runs: int, n_rounds: int) -> dict[str, dict[str, np.ndarray]]:
-    """Return, for each kind of arms, rows of mean regrets by policy, with and without known number of changes."""
+    """Return, for each kind of arms and each policy, the mean regrets with the half-widths of their 95 % intervals."""
     unknown = tuned(1, n_rounds) | {"EXP3.S": learners.EXP3S.over_horizon(N_ARMS, n_rounds)}
     static = {"UCB1": learners.UCB1(), "KL-UCB": learners.KLUCB(), "Thompson": learners.BernoulliThompson()}
     fixed = static | {f"{name}, unknown": learner for name, learner in unknown.items()}
 
-    def regrets(environment: jo.Environment, policies: dict[str, jo.Learner]) -> dict[str, float]:
+    def regrets(environment: jo.Environment, policies: dict[str, jo.Learner]) -> dict[str, tuple[float, float]]:
         game = jo.Game(environment, jo.Bandit(), loss=jo.losses.ArmLoss(), pseudo=True)
         options = {"n_runs": n_runs, "n_rounds": n_rounds, "key": SEED, "record_at": 1, "progress": False}
         result = jo.simulate(game, policies, comparator=jo.comparators.BestOfEachRound(), **options)
-        return dict(zip(result.learners, result.values("regret")[:, :, -1].mean(axis=1), strict=True))
+        runs = result.values("regret")[:, :, -1]
+        widths = 1.96 * runs.std(axis=1, ddof=1) / math.sqrt(n_runs)
+        return dict(zip(result.learners, zip(runs.mean(axis=1), widths, strict=True), strict=True))
 
     switching = [regrets(switching_arms(m, n_rounds), fixed | tuned(m, n_rounds)) for m in CHANGES]
     drifting = [regrets(jo.environments.DriftingArms([0.3, 0.5, 0.7], step=step), fixed) for step in STEPS]
@@ -63,23 +65,33 @@ def study(n_runs: int, n_rounds: int) -> dict[str, dict[str, np.ndarray]]:
 
 def table(rows: dict[str, np.ndarray], head: tuple[float, ...], title: str) -> str:
     """Return a table in Markdown; the smallest regret of a column is bold."""
-    best = np.min(list(rows.values()), axis=0)
+    best = np.min(list(rows.values()), axis=0)[:, 0]
     lines = [f"| {title} | {' | '.join(f'{value:g}' for value in head)} |", "| --- " + "| ---: " * len(head) + "|"]
     for name, regrets in rows.items():
-        cells = (f"**{r:.0f}**" if r == least else f"{r:.0f}" for r, least in zip(regrets, best, strict=True))
+        cells = (
+            f"**{r:.0f}** ± {width:.0f}" if r == least else f"{r:.0f} ± {width:.0f}"
+            for (r, width), least in zip(regrets, best, strict=True)
+        )  # fmt: skip
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
 def draw(rows: dict[str, np.ndarray], path: Path) -> None:
-    """Draw the regret of all policies against the number of changes."""
+    """Draw the regret against the number of changes: on the left without knowing this number, on the right with it."""
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(8, 5), layout="constrained")
-    for i, (name, regrets) in enumerate(rows.items()):
-        axes.plot(range(len(CHANGES)), regrets, "--" if "unknown" in name else "-", color=f"C{i % 10}", label=name)
-    axes.set(xticks=range(len(CHANGES)), xticklabels=CHANGES, yscale="log", xlabel="changes", ylabel="regret")
-    axes.legend(fontsize=7, ncols=3, loc="upper left")
+    figure, panels = plt.subplots(1, 2, figsize=(10, 4.5), sharey=True, layout="constrained")
+    adaptive = [name.removesuffix(", unknown") for name in rows if name.endswith(", unknown")]
+    static = [name for name in rows if name not in adaptive and not name.endswith(", unknown")]
+    for axes, suffix, title in zip(panels, (", unknown", ""), ("unknown", "known"), strict=True):
+        for name, line in zip(static, ("-", "--", ":"), strict=True):
+            axes.plot(range(len(CHANGES)), rows[name][:, 0], line, color="black", label=name)
+        for i, name in enumerate(adaptive):
+            axes.plot(range(len(CHANGES)), rows[name + suffix][:, 0], ".-", color=f"C{i}", label=name)
+        axes.set(xticks=range(len(CHANGES)), xticklabels=CHANGES, yscale="log", xlabel="changes")
+        axes.set_title(f"number of changes {title}")
+    panels[0].set_ylabel("dynamic regret")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside right center", frameon=False)
     figure.savefig(path)
 
 
