@@ -184,10 +184,19 @@ def lin_ucb(h, width=0.3, regularizer=3.0):
     return (np.einsum("rtki,rti->rtk", h.x, w) - width * deviations).argmin(axis=-1)
 
 
+def roots(P):
+    """Return L with P = L L' in all rounds: a round that changes L' P^-1 L to M multiplies L by M^(-1/2)."""
+    L = [np.linalg.cholesky(P[:, 0])]  # a multiple of I
+    for t in range(1, P.shape[1]):
+        values, vectors = np.linalg.eigh(L[-1].swapaxes(-1, -2) @ np.linalg.inv(P[:, t]) @ L[-1])
+        L.append(L[-1] @ vectors / np.sqrt(values)[..., None, :] @ vectors.swapaxes(-1, -2))
+    return np.stack(L, axis=1)
+
+
 def lin_thompson(h, width=0.3, regularizer=3.0):
     P, w = _ridge(h, regularizer)
     normals = h.draws(lambda key: jax.random.normal(key, (h.x.shape[-1],)))
-    w = w + width * (np.linalg.cholesky(P) @ normals[..., None])[..., 0]
+    w = w + width * (roots(P) @ normals[..., None])[..., 0]
     return np.einsum("rtki,rti->rtk", h.x, w).argmin(axis=-1)
 
 
@@ -232,7 +241,7 @@ def lin_thompson_hybrid(h, width=0.3, regularizer=3.0):
     joint = _joint(h)
     S, m = _ridge(joint, regularizer)
     z = h.draws(lambda key: jax.random.normal(key, (K + d,)))
-    change = width * (np.linalg.cholesky(S[..., :d, :d]) @ z[..., K:, None])
+    change = width * (roots(S[..., :d, :d]) @ z[..., K:, None])
     cross = np.einsum("rtki,rtij->rtkj", joint.x, S)[..., :d]  # of the losses with the common weights
     gain = np.einsum("rtki,rtij->rtkj", cross, np.linalg.inv(S[..., :d, :d]))
     means = np.einsum("rtki,rti->rtk", joint.x, m) + (gain @ change)[..., 0]
@@ -270,7 +279,7 @@ def logistic_ucb(h, width=0.3, regularizer=3.0, slope=1.0, curvature=1.0, disjoi
 def logistic_thompson(h, width=0.3, regularizer=3.0, slope=1.0, curvature=1.0):
     P, w = _logistic(h, regularizer, slope, curvature)
     z = h.draws(lambda key: jax.random.normal(key, (h.x.shape[-1],)))
-    w = w + width * (np.linalg.cholesky(P[:, :, :1]) @ z[:, :, None, :, None])[..., 0]
+    w = w + width * (roots(P[:, :, 0]) @ z[..., None]).swapaxes(-1, -2)
     return np.einsum("rtki,rtki->rtk", h.x, w).argmin(axis=-1)
 
 
@@ -364,7 +373,7 @@ def lin_ucb_of_rewards(h, width=0.3, regularizer=3.0):
 def lin_thompson_of_rewards(h, width=0.3, regularizer=3.0):
     P, w = _ridge_of_rewards(h, regularizer)
     normals = h.draws(lambda key: jax.random.normal(key, (h.x.shape[-1],)))
-    w = w - width * (np.linalg.cholesky(P) @ normals[..., None])[..., 0]
+    w = w - width * (roots(P) @ normals[..., None])[..., 0]
     return np.einsum("rtki,rti->rtk", h.x, w).argmax(axis=-1)
 
 
