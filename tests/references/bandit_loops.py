@@ -304,16 +304,34 @@ def _greedy(values):
     return np.eye(values.shape[-1])[values.argmin(axis=-1)]
 
 
-def square_cb(h, gamma=8.0, power=0.4, regularizer=3.0, mu=1.0):
-    f = _predictions(h, regularizer)
+def square_cb(h, gamma=8.0, power=0.4, regularizer=3.0, mu=1.0, f=None):
+    f = _predictions(h, regularizer) if f is None else f
     gaps = f - f.min(axis=-1, keepdims=True)
     others = (1 - _greedy(f)) / (mu * h.n_arms + gamma * (h.t + 1.0) ** power * gaps)
     return others + _greedy(f) * (1 - others.sum(axis=-1, keepdims=True))
 
 
-def epsilon_greedy_cb(h, epsilon=0.6, power=0.3, regularizer=3.0):
+def square_cb_shared(h, gamma=8.0, power=0.4, regularizer=3.0):
+    return square_cb(h, gamma, power, f=np.einsum("rtki,rti->rtk", h.x, _ridge(h, regularizer)[1]))
+
+
+def epsilon_greedy_cb(h, epsilon=0.6, power=0.3, regularizer=3.0, f=None):
     e = epsilon / (h.t + 1.0) ** power
-    return e / h.n_arms + (1 - e) * _greedy(_predictions(h, regularizer))
+    return e / h.n_arms + (1 - e) * _greedy(_predictions(h, regularizer) if f is None else f)
+
+
+def epsilon_greedy_cb_of_gradients(h, epsilon=0.6, power=0.3, eta=0.2, decay=0.5, slope=2.0):
+    """With gradient descent on the squared loss for each arm, whose rounds are those in which it was pulled."""
+
+    def play(run):
+        w = np.zeros((h.n_arms, h.x.shape[-1]))
+        for t in range(h.n_rounds):
+            yield (h.x[run, t] * w).sum(axis=-1)
+            k = h.moves[run, t]
+            error = h.x[run, t, k] @ w[k] - h.losses[run, t]
+            w[k] -= eta / (h.n[run, t, k] + 1) ** decay * slope * error * h.x[run, t, k]
+
+    return epsilon_greedy_cb(h, epsilon, power, f=h.runs(play, (h.n_arms,)))
 
 
 def explore_first_cb(h, n_explore=30, regularizer=3.0):
