@@ -1,10 +1,11 @@
 """Contextual policies over many runs beside NumPy loops of one run: d = 20 features, K = 10 arms.
 
-    python -m benchmarks.contextual [--runs 1000] [--rounds 500]
+    python -m benchmarks.contextual [--runs 1000] [--rounds 500] [--processor-time]
 
 Both sides play the same table of contexts [T, K, d] and losses [T, K], in one process, without a random environment.
-The NumPy loops update one inverse matrix in each round (Sherman and Morrison), as a user would write them. Prints the
-rounds per second and their ratio.
+The NumPy loops update one inverse matrix in each round (Sherman and Morrison), as a user would write them. Bagging
+has 5 models. Prints the rounds per second and their ratio; with `--processor-time`, per second of one core, for a
+machine that is busy.
 """
 
 import argparse
@@ -17,7 +18,7 @@ import numpy as np
 
 import jaxonline as jo
 
-K, D = 10, 20
+K, D, MODELS = 10, 20, 5
 BLOCK = 64  # runs in a block: the matrices of its arms fit the cache
 
 
@@ -31,6 +32,7 @@ def table(rounds: int) -> tuple[np.ndarray, np.ndarray]:
 def numpy_run(policy: str, model: str, x: np.ndarray, losses: np.ndarray, rng: np.random.Generator) -> None:
     """Play one run of a policy with a loop of NumPy."""
     n = 1 if model == "shared" else K
+    A, b = np.eye(D), np.zeros(D)  # of a hybrid model
     P, w = np.tile(np.eye(D), (n, 1, 1)), np.zeros((n, D))
     for t, (features, loss) in enumerate(zip(x, losses, strict=True)):
         means = features @ w[0] if n == 1 else (features * w).sum(axis=1)
@@ -39,7 +41,12 @@ def numpy_run(policy: str, model: str, x: np.ndarray, losses: np.ndarray, rng: n
                 means = features @ (w[0] + np.linalg.cholesky(P[0]) @ rng.standard_normal(D))
             else:
                 PX = features @ P[0] if n == 1 else (P @ features[:, :, None])[:, :, 0]
-                deviations = np.sqrt((PX * features).sum(axis=1))
+                variances = (PX * features).sum(axis=1)
+                if model == "hybrid" and policy == "LinUCB":
+                    means, variances = means + PX @ b, variances + (PX @ A * PX).sum(axis=1)
+                elif model == "hybrid":
+                    means = means + PX @ (b + np.linalg.cholesky(A) @ rng.standard_normal(D))
+                deviations = np.sqrt(variances)
                 means = means + deviations * (rng.standard_normal(K) if policy.endswith("Thompson") else -1)
             arm = means.argmin()
         elif policy == "SquareCB":
@@ -59,24 +66,41 @@ def numpy_run(policy: str, model: str, x: np.ndarray, losses: np.ndarray, rng: n
         gain = Pz / (1 + weight * z @ Pz)
         P[k] -= weight * np.outer(gain, Pz)
         w[k] += gain * (loss[arm] - p)
+        if model == "hybrid":
+            Az = A @ Pz
+            A -= np.outer(Az, Az) / (1 + z @ Pz + Pz @ Az)  # before the update of P: lambda = 1
+            b = A @ w.sum(axis=0)
+
+
+def numpy_bagging(x: np.ndarray, losses: np.ndarray, rng: np.random.Generator) -> None:
+    """Play one run of bagging with a loop of NumPy."""
+    P, w = np.tile(np.eye(D), (MODELS, K, 1, 1)), np.zeros((MODELS, K, D))
+    for features, loss in zip(x, losses, strict=True):
+        arm = (features * w).sum(axis=2).argmin(axis=1)[rng.integers(MODELS)]
+        z, weights = features[arm], rng.poisson(1.0, MODELS)
+        Pz = P[:, arm] @ z
+        gains = (weights / (1 + weights * (Pz @ z)))[:, None] * Pz
+        P[:, arm] -= gains[:, :, None] * Pz[:, None]
+        w[:, arm] += gains * (loss[arm] - w[:, arm] @ z)[:, None]
 
 
 def cases() -> Iterator[tuple[str, str, jo.Learner]]:
     """Yield policies, models and learners."""
     for name in ("LinUCB", "LinThompson", "LogisticUCB", "LogisticThompson"):
-        for model in ("shared", "disjoint"):
+        for model in ("shared", "disjoint", *(["hybrid"] if name.startswith("Lin") else [])):
             yield name, model, getattr(jo.learners, name)(model=model)
     ridge = jo.learners.VAW(forward=False, allow_float32=True)
     yield "SquareCB", "disjoint", jo.learners.SquareCB(ridge)
     yield "EpsilonGreedyCB", "disjoint", jo.learners.EpsilonGreedyCB(ridge)
     yield "ExploreFirstCB", "disjoint", jo.learners.ExploreFirstCB(ridge, 100)
+    yield "BaggingCB", "disjoint", jo.learners.BaggingCB(ridge, MODELS)
 
 
-def seconds(play: Callable[[], object]) -> float:
+def seconds(play: Callable[[], object], clock: Callable[[], float]) -> float:
     """Return the time of a call."""
-    start = time.perf_counter()
+    start = clock()
     play()
-    return time.perf_counter() - start
+    return clock() - start
 
 
 def main() -> None:
@@ -84,7 +108,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=500)
+    parser.add_argument("--processor-time", action="store_true")
     options = parser.parse_args()
+    clock = time.process_time if options.processor_time else time.perf_counter
     x, losses = table(options.rounds)
     game = jo.Game(jo.environments.DataStream(x, losses), jo.Bandit(), loss=jo.losses.ArmLoss())
     print(f"jax {jax.__version__}, {options.runs} runs, {options.rounds} rounds")
@@ -96,9 +122,11 @@ def main() -> None:
             return jo.simulate(game, learner, **sizes, block_size=min(BLOCK, options.runs))
 
         ours()  # compile
-        rate = options.runs * options.rounds / min(seconds(ours) for _ in range(2))
-        play = functools.partial(numpy_run, name, model, x, losses, np.random.default_rng(0))
-        loop = min(seconds(play) for _ in range(3))
+        rate = options.runs * options.rounds / min(seconds(ours, clock) for _ in range(3))
+        data = x, losses, np.random.default_rng(0)
+        bagging = functools.partial(numpy_bagging, *data)
+        play = bagging if name == "BaggingCB" else functools.partial(numpy_run, name, model, *data)
+        loop = min(seconds(play, clock) for _ in range(20))
         print(f"| {name} | {model} | {rate:,.0f} | {options.rounds / loop:,.0f} | {rate * loop / options.rounds:.1f} |")
 
 

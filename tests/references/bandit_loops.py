@@ -289,10 +289,19 @@ def lin_ucb(h, width=0.3, regularizer=3.0):
     return (np.einsum("rtki,rti->rtk", h.x, w) - width * deviations).argmin(axis=-1)
 
 
+def roots(P):
+    """Return L with P = L L' in all rounds: a round that changes L' P^-1 L to M multiplies L by M^(-1/2)."""
+    L = [np.linalg.cholesky(P[:, 0])]  # a multiple of I
+    for t in range(1, P.shape[1]):
+        values, vectors = np.linalg.eigh(L[-1].swapaxes(-1, -2) @ np.linalg.inv(P[:, t]) @ L[-1])
+        L.append(L[-1] @ vectors / np.sqrt(values)[..., None, :] @ vectors.swapaxes(-1, -2))
+    return np.stack(L, axis=1)
+
+
 def lin_thompson(h, width=0.3, regularizer=3.0):
     P, w = _ridge(h, regularizer)
     normals = h.draws(lambda key: jax.random.normal(key, (h.x.shape[-1],)))
-    w = w + width * (np.linalg.cholesky(P) @ normals[..., None])[..., 0]
+    w = w + width * (roots(P) @ normals[..., None])[..., 0]
     return np.einsum("rtki,rti->rtk", h.x, w).argmin(axis=-1)
 
 
@@ -337,7 +346,7 @@ def lin_thompson_hybrid(h, width=0.3, regularizer=3.0):
     joint = _joint(h)
     S, m = _ridge(joint, regularizer)
     z = h.draws(lambda key: jax.random.normal(key, (K + d,)))
-    change = width * (np.linalg.cholesky(S[..., :d, :d]) @ z[..., K:, None])
+    change = width * (roots(S[..., :d, :d]) @ z[..., K:, None])
     cross = np.einsum("rtki,rtij->rtkj", joint.x, S)[..., :d]  # of the losses with the common weights
     gain = np.einsum("rtki,rtij->rtkj", cross, np.linalg.inv(S[..., :d, :d]))
     means = np.einsum("rtki,rti->rtk", joint.x, m) + (gain @ change)[..., 0]
@@ -375,7 +384,7 @@ def logistic_ucb(h, width=0.3, regularizer=3.0, slope=1.0, curvature=1.0, disjoi
 def logistic_thompson(h, width=0.3, regularizer=3.0, slope=1.0, curvature=1.0):
     P, w = _logistic(h, regularizer, slope, curvature)
     z = h.draws(lambda key: jax.random.normal(key, (h.x.shape[-1],)))
-    w = w + width * (np.linalg.cholesky(P[:, :, :1]) @ z[:, :, None, :, None])[..., 0]
+    w = w + width * (roots(P[:, :, 0]) @ z[..., None]).swapaxes(-1, -2)
     return np.einsum("rtki,rtki->rtk", h.x, w).argmin(axis=-1)
 
 
@@ -400,16 +409,34 @@ def _greedy(values):
     return np.eye(values.shape[-1])[values.argmin(axis=-1)]
 
 
-def square_cb(h, gamma=8.0, power=0.4, regularizer=3.0, mu=1.0):
-    f = _predictions(h, regularizer)
+def square_cb(h, gamma=8.0, power=0.4, regularizer=3.0, mu=1.0, f=None):
+    f = _predictions(h, regularizer) if f is None else f
     gaps = f - f.min(axis=-1, keepdims=True)
     others = (1 - _greedy(f)) / (mu * h.n_arms + gamma * (h.t + 1.0) ** power * gaps)
     return others + _greedy(f) * (1 - others.sum(axis=-1, keepdims=True))
 
 
-def epsilon_greedy_cb(h, epsilon=0.6, power=0.3, regularizer=3.0):
+def square_cb_shared(h, gamma=8.0, power=0.4, regularizer=3.0):
+    return square_cb(h, gamma, power, f=np.einsum("rtki,rti->rtk", h.x, _ridge(h, regularizer)[1]))
+
+
+def epsilon_greedy_cb(h, epsilon=0.6, power=0.3, regularizer=3.0, f=None):
     e = epsilon / (h.t + 1.0) ** power
-    return e / h.n_arms + (1 - e) * _greedy(_predictions(h, regularizer))
+    return e / h.n_arms + (1 - e) * _greedy(_predictions(h, regularizer) if f is None else f)
+
+
+def epsilon_greedy_cb_of_gradients(h, epsilon=0.6, power=0.3, eta=0.2, decay=0.5, slope=2.0):
+    """With gradient descent on the squared loss for each arm, whose rounds are those in which it was pulled."""
+
+    def play(run):
+        w = np.zeros((h.n_arms, h.x.shape[-1]))
+        for t in range(h.n_rounds):
+            yield (h.x[run, t] * w).sum(axis=-1)
+            k = h.moves[run, t]
+            error = h.x[run, t, k] @ w[k] - h.losses[run, t]
+            w[k] -= eta / (h.n[run, t, k] + 1) ** decay * slope * error * h.x[run, t, k]
+
+    return epsilon_greedy_cb(h, epsilon, power, f=h.runs(play, (h.n_arms,)))
 
 
 def explore_first_cb(h, n_explore=30, regularizer=3.0):
@@ -469,7 +496,7 @@ def lin_ucb_of_rewards(h, width=0.3, regularizer=3.0):
 def lin_thompson_of_rewards(h, width=0.3, regularizer=3.0):
     P, w = _ridge_of_rewards(h, regularizer)
     normals = h.draws(lambda key: jax.random.normal(key, (h.x.shape[-1],)))
-    w = w - width * (np.linalg.cholesky(P) @ normals[..., None])[..., 0]
+    w = w - width * (roots(P) @ normals[..., None])[..., 0]
     return np.einsum("rtki,rti->rtk", h.x, w).argmax(axis=-1)
 
 

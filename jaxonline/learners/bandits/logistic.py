@@ -3,10 +3,9 @@
 from typing import Any, Literal
 
 import jax
-import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
-from jaxonline.learners.bandits.contextual import RidgeBandit, RidgeState, downdate, features_of_arms, times
+from jaxonline.learners.bandits.contextual import RidgeBandit, RidgeState
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import NonNegative, Positive
@@ -26,17 +25,10 @@ class LogisticBandit(RidgeBandit):
     loss_range = (0.0, 1.0)
     loss_at_zero_reward = 1.0
 
-    def update(self, key: Key[Array, ""] | None, state: RidgeState, oracle: Any) -> tuple[RidgeState, tuple]:
-        """Take a Newton step for the features and the loss of the arm pulled."""
-        arm = oracle.move
-        if self.model == "shared":
-            x, P, w = oracle.x[arm], state.inverse, state.w
-        else:
-            x, P, w = features_of_arms(oracle.x, len(state.w))[arm], state.inverse[arm], state.w[arm]
-        p = jax.nn.sigmoid(jnp.sum(w * x))
-        v, P = downdate(P, x, p * (1.0 - p))
-        w = w + times(P, x) * (oracle.loss() - p)
-        return RidgeState(P, w, state.order) if self.model == "shared" else self._after(state, arm, P, w, v), ()
+    def _mean_and_weight(self, score: Float[Array, ""]) -> tuple[Any, Any]:
+        """Return p and p (1 - p)."""
+        p = jax.nn.sigmoid(score)
+        return p, p * (1.0 - p)
 
 
 @cites("chapelle2011empirical")
