@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,9 @@ from jaxonline.parameters.types import Count
 
 CHUNK_ROWS = 2**11  # of tables [n, K], which are converted to float64 in chunks that fit into a cache
 MAX_CATEGORIES = 1000  # different texts in a column of contexts
+MAX_ARMS = 10**6  # without n_arms: a larger number in a column of arms is rather an identifier
+EXACT = 2**53  # smaller integers are exact in float64
+LARGEST = 1e50  # of rewards and of 1 / propensity, so that squares of their products are finite
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -26,21 +30,23 @@ class Log:
     """Logged bandit data: in each of n rows, a context, the chosen arm, its reward, and the probability of this arm.
 
     The log is the input of the estimators in `jo.logs`, such as `jo.logs.ips`. They assume that the rows are
-    independent, that the propensities are correct, and that they were fixed before the arm was drawn.
+    independent, that the propensities are correct and were fixed before the arm was drawn, and that the policy was not
+    trained on these rows: split the log if you train one. The log keeps read-only copies of the arrays.
 
     Args:
         contexts: features of the rows [n, d], features of all arms in each row [n, K, d], or None without contexts.
         arms: the chosen arms [n], integers 0, 1, ..., K - 1.
         rewards: the rewards of the chosen arms [n].
         propensities: the probability with which the logging policy chose the arm of each row [n], or one number.
-        n_arms: the number K of arms; None for the largest arm of the log plus 1.
+        n_arms: the number K of arms; None for the largest arm of the log plus 1, at most 10^6.
         positions: the position of the arm on a page, for logs of lists [n], any integers; None without positions.
-        reward_range: the smallest and the largest possible reward; intervals rely on it.
+        reward_range: the smallest and the largest possible reward, from -1e50 to 1e50; intervals rely on it.
 
     Raises:
         TypeError: an argument does not hold numbers.
-        ValueError: lengths differ; a propensity is not in (0, 1], an arm is not an integer from 0 to K - 1, a reward is
-            outside `reward_range`, or a number is not finite. The message names the argument and the row, from 1.
+        ValueError: lengths differ; a propensity is not in [1e-50, 1], an arm is not an integer from 0 to K - 1, a
+            reward is outside `reward_range`, or a number is not finite. The message names the argument and the row,
+            from 1.
 
     Example:
         >>> import jaxonline as jo
@@ -63,6 +69,9 @@ class Log:
         low, high = self._check_range()
         arms = _integers("arms", self.arms, None)
         n = len(arms)
+        if self.n_arms is None:
+            wanted = f"below {MAX_ARMS:,} if n_arms is not given; number the arms from 0"
+            _check_rows("arms", arms, arms >= MAX_ARMS, wanted)
         n_arms = int(arms.max()) + 1 if self.n_arms is None else check.count("n_arms", self.n_arms)
         _check_rows("arms", arms, (arms < 0) | (arms >= n_arms), f"integers from 0 to {n_arms - 1}, n_arms - 1")
         rewards = _numbers("rewards", self.rewards, n)
@@ -71,16 +80,19 @@ class Log:
         given = self.propensities
         propensities = _numbers("propensities", np.full(n, given) if np.ndim(given) == 0 else given, n)
         _check_rows("propensities", propensities, (propensities <= 0) | (propensities > 1), "above 0 and at most 1")
+        _check_rows("propensities", propensities, propensities < 1 / LARGEST, f"at least {1 / LARGEST:g}")
         fields = {"arms": arms, "rewards": rewards, "propensities": propensities, "n_arms": n_arms}
         fields["contexts"] = None if self.contexts is None else _contexts(self.contexts, n, n_arms)
         fields["positions"] = None if self.positions is None else _integers("positions", self.positions, n)
         for name, value in fields.items():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
             object.__setattr__(self, name, value)
 
     def _check_range(self) -> tuple[float, float]:
         given = self.reward_range
         check.instance("reward_range", given, isinstance(given, tuple | list) and len(given) == 2, "a pair of numbers")
-        low, high = (float(check.number("reward_range", limit)) for limit in given)
+        low, high = (float(check.number("reward_range", limit, ge=-LARGEST, le=LARGEST)) for limit in given)
         if low >= high:
             raise ArgumentError("reward_range", f"must be increasing (got {check.quote(given)})")
         object.__setattr__(self, "reward_range", (low, high))
@@ -94,8 +106,8 @@ class Log:
         """Read a log from a CSV file, a Parquet file, or a pandas DataFrame.
 
         Args:
-            table: path of a file that ends in .parquet, or else of a CSV file with a header, which may be compressed;
-                or a DataFrame.
+            table: path of a file that ends in .parquet or .pq, or else of a CSV file with a header, which may be
+                compressed; or a DataFrame. In a CSV file, only an empty cell is missing: "NA" is a text.
             arm: the name of the column with the arms.
             reward: the name of the column with the rewards.
             propensity: the name of the column with the propensities.
@@ -106,8 +118,8 @@ class Log:
             reward_range: see `Log`.
 
         Raises:
-            ValueError: a column is missing, or a cell is invalid; the message names the column and the row, from 1,
-                without the header.
+            ValueError: a column is missing or occurs twice, a row has more fields than the header, or a cell is
+                invalid; the message names the column and the row, from 1, without the header.
             ModuleNotFoundError: a Parquet file needs pyarrow (`pip install 'jaxonline[parquet]'`).
             OSError: the file cannot be read.
 
@@ -122,7 +134,7 @@ class Log:
         for name, own in zip(("arm", "reward", "propensity", "position"), columns.values(), strict=True):
             if own is not None or name != "position":
                 check.text(name, own)
-        if not isinstance(context, tuple) or context:
+        if not isinstance(context, tuple | list) or context:
             check.texts("context", context)
         frame = table if hasattr(table, "columns") else _read_frame(Path(check.path("table", table)))
         source = "table" if hasattr(table, "columns") else str(table)
@@ -227,6 +239,7 @@ def _numbers(name: str, value: Any, n: int | None) -> Float[np.ndarray, "n"]:
 def _integers(name: str, value: Any, n: int | None) -> Int[np.ndarray, "n"]:
     array = _numbers(name, value, n)
     _check_rows(name, array, array != np.floor(array), "integers")
+    _check_rows(name, array, np.abs(array) >= EXACT, "from -2^53 to 2^53, without these limits")
     return array.astype(np.int64)
 
 
@@ -251,25 +264,42 @@ def _contexts(value: Any, n: int, n_arms: int) -> Float[np.ndarray, "n *rest"]:
 def _read_frame(path: Path) -> Any:
     import pandas as pd
 
-    if path.suffix == ".parquet":
+    if path.suffix.lower() in (".parquet", ".pq"):
         import_package("pyarrow", extra="parquet")
-        return pd.read_parquet(path)
+        try:
+            return pd.read_parquet(path)
+        except ValueError as error:  # of pyarrow
+            raise ArgumentError(str(path), f"must be a Parquet file ({error})") from None
+    options: Any = {"skip_blank_lines": False, "keep_default_na": False}  # rows keep their numbers
     try:
-        return pd.read_csv(path)
+        # pandas makes the first column an index if the first row has more fields than the header; here it raises
+        names = pd.read_csv(path, header=None, nrows=2, dtype=str, **options).iloc[0]
+        frame = pd.read_csv(path, na_values=[""], **options)
     except ValueError as error:  # of pandas, or of bytes that are not UTF-8
-        raise ArgumentError(str(path), f"must be a CSV file with a header ({error})") from None
+        problem = re.sub(r"in line (\d+)", lambda line: f"in row {int(line[1]) - 1}", str(error))
+        raise ArgumentError(str(path), f"must be a CSV file with a header ({problem})") from None
+    frame.columns = [name or other for name, other in zip(names, frame.columns, strict=True)]  # pandas renames twins
+    return frame
 
 
 def _series(source: str, frame: Any, name: str) -> Any:
     """Return a column and its numbers; the numbers of texts are NaN."""
     import pandas as pd
 
+    known = list(map(str, frame.columns))
     if name not in frame.columns:
-        known = list(map(str, frame.columns))
         problem = f"must have the column {name!r} (got {check.quote(known)}){did_you_mean(name, known)}"
         raise ArgumentError(source, problem)
-    numbers: Any = pd.to_numeric(frame[name], errors="coerce")
-    return frame[name], numbers.to_numpy(float)
+    if known.count(name) > 1:
+        raise ArgumentError(source, f"must have one column {name!r} (got {known.count(name)})")
+    column = frame[name]
+    try:
+        numbers: Any = pd.to_numeric(column, errors="coerce")
+    except TypeError:  # of some versions for cells that are lists
+        return column, np.full(len(column), np.nan)
+    if column.dtype.kind in "mM" or numbers.dtype.kind == "c":
+        raise ArgumentError(f"{source}, column {name!r}", f"must be numbers or texts (got {column.dtype})")
+    return column, numbers.to_numpy(float)
 
 
 def _bad_cell(source: str, column: Any, bad: np.ndarray, wanted: str) -> ArgumentError:
@@ -297,6 +327,8 @@ def _features(source: str, frame: Any, name: str) -> Float[np.ndarray, "n d"]:
         if not np.isfinite(numbers).all():
             raise _bad_cell(source, column, ~np.isfinite(numbers), "a finite number, as in other rows")
         return numbers[:, None]
+    if (other := np.array([not isinstance(cell, str) for cell in column])).any():
+        raise _bad_cell(source, column, other, "a number or a text")
     texts, codes = np.unique(column.to_numpy(str), return_inverse=True)
     if len(texts) > MAX_CATEGORIES:
         problem = f"must have at most {MAX_CATEGORIES:,} different texts (got {len(texts):,})"

@@ -67,7 +67,8 @@ def fit_rewards(log: Log, regressor: Any = None, *, n_blocks: Count = 5, sample_
     The rows are divided into blocks, and the model of a block is fitted on the rows before the block. So the prediction
     of a row does not depend on the reward of the row, and the doubly robust estimators are exactly unbiased. Each block
     has as many rows as all earlier blocks together. The first block has no model: its predictions are the smallest
-    reward. With one block, the model is fitted on all rows and predicts the same rows.
+    reward. With one block, the model is fitted on all rows and predicts the same rows, so that the doubly robust
+    estimators are biased.
 
     If the contexts of the log have the shape [n, d], each arm has a regressor of its own, and an arm without earlier
     rows has the mean of all earlier rewards. If they have the shape [n, K, d], all arms share a regressor. Positions
@@ -241,6 +242,16 @@ def _parts(log: Log, probabilities: ArrayLike, model: Any) -> tuple[RowWeights, 
     return weighed, base, log.rewards - logged
 
 
+def _has_valid_terms(model: Any, interval: str) -> bool:
+    """Return whether an interval may use the terms of DR.
+
+    Those of a model of earlier rows have the mean v given the earlier rows, which is enough for bets only.
+    """
+    if model is None or isinstance(model, RewardModel):
+        return interval == "betting" and (model is None or len(model.starts) > 1)
+    return True
+
+
 @validate_arguments
 def direct_method(
     log: Log, probabilities: ArrayLike, model: Any = None, *, level: OpenUnitFloat = 0.95,
@@ -292,8 +303,9 @@ def doubly_robust(
         model: a `RewardModel` fitted on this log, or predicted rewards [n, K] or [K], which are limited to
             `reward_range`; None for `fit_rewards(log)`, ridge regression on earlier rows.
         level: see `ips`.
-        interval: see `ips`. With `max_weight`, "betting" and "bernstein" use the terms of this estimator. Without it,
-            "betting" is the interval of `ips`, which does not use the model.
+        interval: see `ips`. With `max_weight`, "betting" uses the terms of this estimator, and so does "bernstein" for
+            given predictions (the terms of a fitted model depend on earlier rows). Otherwise both are intervals of
+            `ips`, which do not use the model, also if the model was fitted in one block.
         max_weight: see `ips`.
 
     Raises:
@@ -310,7 +322,7 @@ def doubly_robust(
     """
     weighed, base, residuals = _parts(log, probabilities, model)
     terms, options = base + weighed.weights * residuals, IntervalOptions(level, interval, max_weight)
-    return make_value("doubly robust", log, weighed, terms, options, unbiased=True)
+    return make_value("doubly robust", log, weighed, terms, options, unbiased=_has_valid_terms(model, interval))
 
 
 @validate_arguments
@@ -359,8 +371,8 @@ def dr_shrinkage(
 ) -> PolicyValue:  # fmt: skip
     """Doubly robust estimator with shrunk weights (DRos): w strength / (w^2 + strength) in place of w.
 
-    Bias: E (shrunk weight - w) (r - q), between 0 (infinite strength, `doubly_robust`) and that of the direct method
-    (strength 0). Variance: falls with the strength; a shrunk weight is at most sqrt(strength) / 2.
+    Bias: E (shrunk weight - w) (r - q). Variance: that of `doubly_robust` with the shrunk weights, which grow with the
+    strength and are at most sqrt(strength) / 2. An infinite strength is `doubly_robust`, and 0 the direct method.
 
     Args:
         log: the log.
@@ -406,7 +418,7 @@ def mrdr(
     mean squared error is the part of the variance of DR that depends on the model. For other policies it is close to
     that part.
 
-    Bias: none, as `doubly_robust`. Variance: that of `doubly_robust`, smaller if the model is wrong.
+    Bias: none, as `doubly_robust`. Variance: that of `doubly_robust`, often smaller if the model is wrong.
 
     Args:
         log: the log.
@@ -438,4 +450,4 @@ def mrdr(
     model = fit_rewards(log, regressor, n_blocks=n_blocks, sample_weight=sample_weight)
     base, logged = _predict(log, probabilities, model)
     terms = base + weighed.weights * (log.rewards - logged)
-    return make_value("MRDR", log, weighed, terms, options, unbiased=True)
+    return make_value("MRDR", log, weighed, terms, options, unbiased=_has_valid_terms(model, interval))

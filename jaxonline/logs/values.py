@@ -5,7 +5,8 @@ configuration of JAX, so that sums of millions of rows are exact to many digits.
 
 In all formulas, w = probability of the logged arm under the policy / propensity is the weight of a row, r its reward,
 v the value of the policy, q(a) the predicted reward of an arm, and n the number of rows. "Unbiased" assumes correct
-propensities, and that the logging policy tries every arm that the policy may choose.
+propensities, that the logging policy may try every arm that the policy may choose, in the same context, and that the
+policy was not trained on the rows of the log.
 """
 
 import dataclasses
@@ -18,7 +19,7 @@ import numpy as np
 from jaxtyping import ArrayLike, Float
 
 from jaxonline.logs.log import Log
-from jaxonline.parameters.errors import ArgumentError, HeavyWeightsWarning
+from jaxonline.parameters.errors import ArgumentError, HeavyWeightsWarning, UnsupportedArmsWarning
 from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.types import OpenUnitFloat, PositiveFloat, PositiveOrInfinity
 from jaxonline.results.statistics.across_games import percentile_estimate, resample_runs
@@ -30,6 +31,8 @@ from jaxonline.verify.sampling import Moments
 MAX_BLOCKS = 2**12  # of rows whose means replace the rows in betting and bootstrap intervals
 MAX_LIMITED_BLOCKS = 2**16  # if weights have a limit, since few blocks limit the stakes
 DECISIVE_SHARE = 0.05  # of the sum of weights
+FEW_EFFECTIVE_ROWS = 100  # a smaller effective sample size that also is a small share of the rows is reported
+MAX_UNSUPPORTED = 0.01  # of the policy's probability
 SUM_TOLERANCE = 1e-4  # of the probabilities of a row, which may be float32
 WEIGHT_ERRORS = 5.0  # standard errors by which the mean weight may differ from 1
 N_LARGEST = 3
@@ -58,7 +61,8 @@ class PolicyValue:
         mean_weight: the mean of the weights, which is 1 on average if the propensities are correct and all arms are
             supported.
         unsupported: the share of the policy's probability that is on arms that the log never tries (with positions:
-            never at this position). Their rewards are unknown.
+            never at this position). Their rewards are unknown. It ignores contexts: an arm that the log tries in some
+            contexts counts as tried in all.
         parameter: the threshold of the weights, or the strength of the shrinkage; None if there is none.
         notes: warnings, one sentence each.
     """
@@ -90,8 +94,8 @@ class PolicyValue:
                 f"{self.estimator}{parameter}: {self.value:.5g}, {100 * self.level:g} % interval {self.low:.5g} to "
                 f"{self.high:.5g} ({self.interval})",
                 f"  {self.n_rows:,} rows, effective sample size {self.effective_sample_size:,.1f}",
-                f"  largest weights {weights}; the largest is {100 * self.largest_share:.2g} % of all weight",
-                f"  {100 * self.unsupported:.2g} % of the policy's probability is on arms that the log never tries",
+                f"  largest weights {weights}; the largest is {100 * self.largest_share:.3g} % of all weight",
+                f"  {100 * self.unsupported:.3g} % of the policy's probability is on arms that the log never tries",
                 *(f"  warning: {note}" for note in self.notes),
             ]
         )
@@ -164,6 +168,15 @@ class IntervalOptions(NamedTuple):
     level: float
     interval: str
     max_weight: float | None
+
+    @property
+    def untried(self) -> str:
+        """What the interval assumes about arms that the log never tries, in words."""
+        if self.interval not in ("betting", "bernstein"):
+            return "the interval ignores this"
+        if self.max_weight is None:
+            return "the interval allows any"
+        return "the interval assumes the smallest reward (DR and MRDR: the model's predictions)"
 
     def check(self, weights: np.ndarray) -> None:
         """Raise an error if the limit of the weights is missing or wrong."""
@@ -245,15 +258,26 @@ def _describe(
     total, squares, notes = float(weights.sum()), float(weights @ weights), list[str]()
     largest = np.sort(np.partition(weights, max(n - N_LARGEST, 0))[-N_LARGEST:])[::-1]
     share = float(largest[0]) / total if total > 0 else 0.0
+    size = total**2 / squares if squares else 0.0
     if share > max(DECISIVE_SHARE, 3.0 / n):
-        notes.append(f"one row has {100 * share:.2g} % of all weight; the estimate depends on a few rows")
+        notes.append(f"one row has {100 * share:.3g} % of all weight; the estimate depends on a few rows")
+    elif size < min(DECISIVE_SHARE * n, FEW_EFFECTIVE_ROWS):
+        notes.append(f"the effective sample size is {size:.3g} of {n:,} rows; the estimate depends on a few rows")
+    if notes:
         warnings.warn(f"{estimator}: {notes[-1]}", HeavyWeightsWarning, stacklevel=5)
+    if weighed.unsupported > 0:
+        notes.append(f"rewards of arms that the log never tries are unknown; {options.untried}")
+        if weighed.unsupported > MAX_UNSUPPORTED:
+            known = f"{100 * weighed.unsupported:.3g} % of the policy's probability is on arms that the log never tries"
+            warnings.warn(f"{estimator}: {known}; {options.untried}", UnsupportedArmsWarning, stacklevel=5)
+    if math.isnan(value + low) or (n == 1 and options.interval == "bootstrap"):
+        notes.append("the log has too few rows, or too few with a positive weight, for this estimate or interval")
     error = float(weights.std()) / math.sqrt(n)
     if n > 1 and abs(total / n + weighed.unsupported - 1.0) > WEIGHT_ERRORS * error + SUM_TOLERANCE:
         expected = f"{1.0 - weighed.unsupported:.4g} ± {error:.2g}"
         notes.append(f"the mean weight is {total / n:.4g} instead of {expected}; check propensities and probabilities")
     return PolicyValue(
-        estimator, value, low, high, options.level, options.interval, n, total**2 / squares if squares else 0.0,
+        estimator, value, low, high, options.level, options.interval, n, size,
         tuple(largest.tolist()), share, total / n, weighed.unsupported, parameter, tuple(notes),
     )  # fmt: skip
 
@@ -339,7 +363,9 @@ def ips(
             missing, or smaller than a weight of the log.
 
     Warns:
-        HeavyWeightsWarning: one row has more than 5 % of all weight.
+        HeavyWeightsWarning: one row has more than 5 % of all weight (with fewer than 60 rows: 3 / rows), or the
+            effective sample size is below 100 and below 5 % of the rows.
+        UnsupportedArmsWarning: the policy chooses arms that the log never tries with probability above 1 %.
 
     References:
         Horvitz and Thompson (1952), "A generalization of sampling without replacement from a finite universe". For
@@ -372,8 +398,8 @@ def clipped_ips(
     Args:
         log: the log.
         probabilities: see `ips`.
-        clip: the largest weight; None for the choice of SLOPE (`slope`) among powers of 2, which is often too small for
-            logs of few rows (benchmarks/logs.md).
+        clip: the largest weight; None for the power of 2 with the smallest estimate of the mean squared error: the
+            square of the mean of max(w - clip, 0) r, plus the variance of min(w, clip) r in the log / n.
         level: see `ips`.
         interval: see `ips`. The intervals "betting" and "bernstein" are those of `ips`, so that they contain v despite
             the bias. "student" and "bootstrap" ignore the bias.
@@ -383,7 +409,8 @@ def clipped_ips(
         ValueError: see `ips`.
 
     References:
-        Ionides (2008), "Truncated importance sampling".
+        Ionides (2008), "Truncated importance sampling". Wang, Agarwal and Dudík (2017) choose the threshold of
+        SWITCH by a similar sum, with a bound of the bias.
 
     Example:
         >>> import jaxonline as jo
@@ -392,9 +419,14 @@ def clipped_ips(
         0.75
     """
     weighed = weigh_rows(log, probabilities)
-    parameter, terms = choose_parameter(
-        clip, threshold_grid(weighed.weights), lambda own: np.minimum(weighed.weights, own) * log.rewards
-    )
+    w = weighed.weights
+
+    def error(own: float) -> float:
+        bias = (np.maximum(w - own, 0.0) * log.rewards).mean()
+        return bias**2 + (np.minimum(w, own) * log.rewards).var() / len(log)
+
+    parameter = min(threshold_grid(w), key=error) if clip is None else clip
+    terms = np.minimum(w, parameter) * log.rewards
     options = IntervalOptions(level, interval, max_weight)
     return make_value("clipped IPS", log, weighed, terms, options, parameter=parameter)
 

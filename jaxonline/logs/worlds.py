@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Annotated, Any, NamedTuple
 
@@ -17,7 +18,7 @@ from jaxonline.live.live import Live
 from jaxonline.logs.log import Log
 from jaxonline.losses.arms import ArmLoss
 from jaxonline.parameters import check
-from jaxonline.parameters.errors import ArgumentError
+from jaxonline.parameters.errors import ArgumentError, UnsupportedArmsWarning
 from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import Component, Count, Positive, Probability, RandomKey, Seed, Takes
@@ -252,17 +253,23 @@ class Replay(NamedTuple):
         n_rounds: the number of rows that the learner played.
         n_discarded: the number of rows that were discarded.
         n_rows: the number of rows of the log.
+        n_rejected: the number of discarded rows that the learner never saw, since the log is not uniform.
+        n_untried: the number of arms that the log never tries. The learner never plays them.
     """
 
     value: float
     n_rounds: int
     n_discarded: int
     n_rows: int
+    n_rejected: int = 0
+    n_untried: int = 0
 
     def __str__(self) -> str:
         """Return one line."""
         rows = f"{self.n_rounds:,} of {self.n_rows:,} rows played, {self.n_discarded:,} discarded"
-        return f"replay: mean reward {self.value:.5g}, {rows}"
+        rejected = f" ({self.n_rejected:,} to make the arms uniform)" if self.n_rejected else ""
+        untried = f", {self.n_untried:,} arms never tried by the log" if self.n_untried else ""
+        return f"replay: mean reward {self.value:.5g}, {rows}{rejected}{untried}"
 
 
 @validate_arguments
@@ -272,9 +279,10 @@ def replay(log: Log, live: Live, *, seed: Seed = 0) -> Replay:
     The learner keeps what it has learned, so that this also is the warm start of a live learner. If the log chose arms
     uniformly, the rounds that are played have the distribution of rounds in the world of the log, and the rewards are
     those that the learner would have earned in them. If not, a row is first kept with probability p / propensity, where
-    p is the smallest propensity of the log, so that all arms are equally likely among the rows kept.
+    p is the smallest propensity of the log, so that all arms are equally likely among the rows kept. This assumes that
+    the log may try every arm in every context, with probability p or more.
 
-    About one of K rows is played. A learner that draws arms draws one for each row.
+    About one of K rows is played, and far fewer if p is small. A learner that draws arms draws one for each row.
 
     Args:
         log: the log. Contexts are the instances of the learner.
@@ -284,6 +292,9 @@ def replay(log: Log, live: Live, *, seed: Seed = 0) -> Replay:
     Raises:
         TypeError: `log` is no log, or `live` is no `jo.Live`.
         ValueError: the learner cannot play with the contexts, the arms or the rewards of the log.
+
+    Warns:
+        UnsupportedArmsWarning: no row is played, or the log never tries an arm.
 
     References:
         Li, Chu, Langford and Wang (2011), "Unbiased offline evaluation of contextual-bandit-based news article
@@ -297,6 +308,9 @@ def replay(log: Log, live: Live, *, seed: Seed = 0) -> Replay:
         >>> result.n_rounds + result.n_discarded, result.n_rounds == live.round
         (100, True)
     """
+    if not live._is_bandit or live._outcome != (log.n_arms,):
+        wanted = f"must have the feedback jo.Bandit() and outcome={log.n_arms}, the number of arms of the log"
+        raise ArgumentError("live", f"{wanted} (got outcome={live._outcome})")
     keep = np.random.default_rng(seed).random(len(log)) * log.propensities < log.propensities.min()
     rewards = []
     for row in np.flatnonzero(keep):
@@ -306,5 +320,9 @@ def replay(log: Log, live: Live, *, seed: Seed = 0) -> Replay:
             rewards.append(log.rewards[row])
         else:
             live.discard(decision)
-    n = len(rewards)
-    return Replay(float(np.mean(rewards)) if n else float("nan"), n, len(log) - n, len(log))
+    n, size, untried = len(rewards), len(log), log.n_arms - len(np.unique(log.arms))
+    value = float(np.mean(rewards)) if n else float("nan")
+    result = Replay(value, n, size - n, size, int(size - keep.sum()), untried)
+    if n == 0 or untried:
+        warnings.warn(str(result), UnsupportedArmsWarning, stacklevel=3)
+    return result

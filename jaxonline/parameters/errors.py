@@ -116,6 +116,10 @@ class HeavyWeightsWarning(RuntimeWarning):
     """The value of a policy depends on a few rows of the log, whose weights are much larger than those of others."""
 
 
+class UnsupportedArmsWarning(RuntimeWarning):
+    """A policy or a learner chooses arms that the log never or rarely tries, so that their rewards are unknown."""
+
+
 class PrecisionWarning(RuntimeWarning):
     """The requested precision, or a decision between all learners, was not reached with the maximum number of runs."""
 

@@ -1,5 +1,6 @@
 """Logs: checks of arrays and tables, whose errors name the column and the row, and the Open Bandit Dataset."""
 
+import datetime
 import gzip
 import sys
 
@@ -18,12 +19,13 @@ NAMES = {"arm": "item", "reward": "click", "propensity": "p", "context": ["age",
 GOOD = {"contexts": np.ones((3, 2)), "arms": [0, 1, 1], "rewards": [0.0, 1.0, 0.5], "propensities": [0.5, 0.25, 1.0]}
 
 
-def assert_is_frame(log):
+def assert_is_frame(log, swapped=False):
     assert log.arms.tolist() == [0, 2, 1, 2]
     assert log.rewards.tolist() == [0, 1, 0, 1]
     assert log.propensities.tolist() == [0.5, 0.25, 0.25, 1.0]
     assert log.positions.tolist() == [1, 2, 1, 2]
-    assert log.contexts.tolist() == [[31.0, 0.0, 1.0], [8.0, 1.0, 0.0], [52.5, 0.0, 1.0], [8.0, 0.0, 1.0]]
+    contexts = [[31.0, 0.0, 1.0], [8.0, 1.0, 0.0], [52.5, 0.0, 1.0], [8.0, 0.0, 1.0]]
+    assert log.contexts[:, [0, 2, 1] if swapped else [0, 1, 2]].tolist() == contexts
 
 
 def test_arrays_lists_and_numbers_are_converted():
@@ -32,6 +34,11 @@ def test_arrays_lists_and_numbers_are_converted():
     assert log.rewards.tolist() == [1.0, 0.0]
     assert log.propensities.tolist() == [0.25, 0.25]
     assert jo.Log(None, [1.0, 0.0], [-3, 5], 0.25, n_arms=7, reward_range=(-3, 5)).n_arms == 7
+    own = jo.Log(given := np.ones((2, 1)), arms := np.array([0, 1]), [1, 0], 0.5)
+    assert not any(part.flags.writeable for part in (own.contexts, own.arms, own.rewards, own.propensities))
+    assert given.flags.writeable
+    assert arms.flags.writeable
+    assert jo.Log(None, [10**9], [0], 0.5, n_arms=10**9 + 1).n_arms == 10**9 + 1
     part = jo.Log(np.arange(6.0).reshape(3, 2), [0, 1, 2], [1, 0, 1], 0.5, 4, [5, 6, 7]).select([2, 0])
     assert (part.arms.tolist(), part.contexts[0].tolist(), part.positions.tolist()) == ([2, 0], [4.0, 5.0], [7, 5])
     assert part.n_arms == 4
@@ -55,7 +62,11 @@ def test_arrays_lists_and_numbers_are_converted():
         ("contexts", np.ones(3), "[n, d] or [n, K, d]"), ("contexts", np.ones((2, 2)), "n = 3 rows"),
         ("contexts", np.ones((3, 5, 2)), "K = 2 arms"), ("positions", [1, 2], "a vector of 3 entries"),
         ("positions", [1, 2, 2.5], "integers (got 2.5 in row 3)"), ("n_arms", 0, "at least 1"),
-        ("reward_range", (1.0, 0.0), "increasing"), ("reward_range", 3.0, "a pair of numbers"),
+        ("arms", [0, 1, 1e30], "from -2^53 to 2^53, without these limits (got 1e+30 in row 3)"),
+        ("arms", [0, 1, 2**53 + 1], "from -2^53"), ("arms", [0, 10**9, 1], "below 1,000,000 if n_arms is not given"),
+        ("propensities", [0.5, 1e-300, 1.0], "at least 1e-50 (got 1e-300 in row 2)"),
+        ("reward_range", (-1e308, 1e308), "at least -1e+50"), ("reward_range", (1.0, 0.0), "increasing"),
+        ("reward_range", 3.0, "a pair of numbers"),
     ],
 )  # fmt: skip
 def test_bad_logs_raise_errors_that_name_the_argument_and_the_row(argument, value, words):
@@ -75,6 +86,9 @@ def test_tables_are_read_from_frames_and_files(tmp_path):
     assert_is_frame(jo.Log.from_table(str(tmp_path / "log.csv.gz"), **NAMES))
     log = jo.Log.from_table(FRAME, arm="item", reward="click", propensity="p", n_arms=9, reward_range=(0, 2))
     assert (log.contexts, log.positions, log.n_arms, log.reward_range) == (None, None, 9, (0.0, 2.0))
+    assert jo.Log.from_table(FRAME, arm="item", reward="click", propensity="p", context=[]).contexts is None
+    FRAME.replace("tv", "NA").to_csv(tmp_path / "texts.csv", index=False)
+    assert_is_frame(jo.Log.from_table(tmp_path / "texts.csv", **NAMES | {"context": ["age", "device"]}), swapped=True)
 
 
 def test_parquet_files_need_the_extra(tmp_path, monkeypatch):
@@ -83,8 +97,49 @@ def test_parquet_files_need_the_extra(tmp_path, monkeypatch):
         jo.Log.from_table(tmp_path / "log.parquet", **NAMES)
     monkeypatch.undo()
     pytest.importorskip("pyarrow")
-    FRAME.to_parquet(tmp_path / "log.parquet")
-    assert_is_frame(jo.Log.from_table(tmp_path / "log.parquet", **NAMES))
+    for name in ("log.parquet", "log.PARQUET", "log.pq"):
+        FRAME.to_parquet(tmp_path / name)
+        assert_is_frame(jo.Log.from_table(tmp_path / name, **NAMES))
+    (tmp_path / "torn.parquet").write_bytes(b"PAR1 and no more")
+    with pytest.raises(ValueError, match=r"torn\.parquet: must be a Parquet file"):
+        jo.Log.from_table(tmp_path / "torn.parquet", **NAMES)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("item,click,p\n7,0,1,0.5\n3,1,0,0.25\n", "in row 1, saw 4"),  # all rows have a field more than the header
+        ("item,click,p\n0,0,1,0.5\n1,1,0\n", "in row 1, saw 4"),
+        ("item,click,p\n0,1,1\n\n1,1,1,1\n", "in row 3, saw 4"),
+        ("item,click,p,p\n0,1,1,0.5\n", "must have one column 'p' (got 2)"),
+        ("item,click,p\n0,1,1\n\n1,1,1\n", "column 'item': must be a number (got nan in row 2)"),
+        ("item,click,p\n0,NA,1\n", "column 'click': must be a number (got 'NA' in row 1)"),
+    ],
+)  # fmt: skip
+def test_rows_of_a_file_that_do_not_fit_raise_errors(tmp_path, text, words):
+    (tmp_path / "bad.csv").write_text(text)
+    with pytest.raises(ValueError, match=r"bad\.csv") as error:
+        jo.Log.from_table(tmp_path / "bad.csv", arm="item", reward="click", propensity="p")
+    assert words in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("column", "cells", "words"),
+    [
+        ("age", pd.to_datetime(["2020-01-01"] * 4), "must be numbers or texts (got datetime64"),
+        ("p", np.full(4, 0.5 + 1j), "must be numbers or texts (got complex128"),
+        ("item", [0, [1], 0, 0], "column 'item': must be a number (got [1] in row 2)"),
+        ("device", [[1]] * 4, "column 'device': must be a number or a text (got [1] in row 1)"),
+        ("device", [datetime.date(2020, 1, 1)] * 4, "a number or a text (got datetime.date(2020, 1, 1) in row 1)"),
+    ],
+)  # fmt: skip
+def test_columns_of_other_types_raise_errors(column, cells, words):
+    with pytest.raises(ValueError, match="table, column") as error:
+        jo.Log.from_table(FRAME.assign(**{column: pd.Series(cells)}), **NAMES)
+    assert words in str(error.value)
+    twice = pd.concat([FRAME, FRAME[["p"]]], axis=1)
+    with pytest.raises(ValueError, match=r"table: must have one column 'p' .got 2"):
+        jo.Log.from_table(twice, **NAMES)
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,16 @@ import pytest
 
 import jaxonline as jo
 from jaxonline import logs, verify
-from jaxonline.parameters.errors import HeavyWeightsWarning
+from jaxonline.parameters.errors import HeavyWeightsWarning, UnsupportedArmsWarning
 
-pytestmark = pytest.mark.filterwarnings("ignore::jaxonline.parameters.errors.HeavyWeightsWarning")
+pytestmark = [
+    pytest.mark.filterwarnings(f"ignore::jaxonline.parameters.errors.{name}")
+    for name in ("HeavyWeightsWarning", "UnsupportedArmsWarning")
+]
 WORLD = logs.FiniteWorld([0.75, 0.25], [[0.25, 0.75], [0.5, 0.125]], [[0.8, 0.2], [0.5, 0.5]])
 POLICY = np.array([[0.1, 0.9], [0.75, 0.25]])  # the weights are 1/8, 4.5, 1.5, 0.5
 MODEL = np.array([[0.5, 0.25], [0.125, 1.0]])  # wrong
+WEIGHTS = POLICY / WORLD.behavior
 VALUE = 0.75 * (0.1 * 0.25 + 0.9 * 0.75) + 0.25 * (0.75 * 0.5 + 0.25 * 0.125)
 
 
@@ -176,6 +180,9 @@ def test_means_and_variances_equal_closed_forms():
     assert verdict(of(logs.switch_dr, 2.0, model=MODEL), target=VALUE + 0.75 * 0.9 * (0.25 - 0.75)).verdict == (
         "within tolerance"
     )
+    kept = 9 * WEIGHTS / (WEIGHTS**2 + 9) - WEIGHTS  # shrinkage: E (shrunk weight - w) (r - q)
+    lost = (np.array([[0.75], [0.25]]) * WORLD.behavior * kept * (WORLD.means - MODEL)).sum()
+    assert verdict(of(logs.dr_shrinkage, 9.0, model=MODEL), target=VALUE + lost).verdict == "within tolerance"
     by_chance = [(p, logs.ips(log, WORLD.rows(POLICY, log)).value) for p, log in WORLD.logs(2)]
     second = 0.75 * (0.8 * 0.125**2 * 0.25 + 0.2 * 4.5**2 * 0.75) + 0.25 * 0.5 * (1.5**2 * 0.5 + 0.5**2 * 0.125)
     assert sum(p * (value - VALUE) ** 2 for p, value in by_chance) == pytest.approx((second - VALUE**2) / 2)
@@ -242,6 +249,41 @@ def test_mrdr_minimises_the_variance_of_a_fixed_arm():
     assert abs(mean - grid[np.argmin([z.var() for z in terms])]) > 0.2
     value = logs.mrdr(log, [1.0, 0.0], n_blocks=1).value
     assert value == pytest.approx(logs.doubly_robust(log, [1.0, 0.0], model).value, rel=1e-9)
+
+
+def test_mrdr_equals_an_independent_program():
+    """Two blocks and d = 3; the loop minimises weighted squares plus the square of the slopes, by least squares."""
+    log, p, _ = random_log(n=80)
+    q, w = np.zeros((80, 4)), np.array([p[i][arm] / log.propensities[i] for i, arm in enumerate(log.arms)])
+    places = np.array([[float(k == place) for k in (1, 2, 3)] for place in log.positions])
+    features = np.hstack([log.contexts, places, np.ones((80, 1))])
+    for arm in range(4):
+        rows = [i for i in range(40) if log.arms[i] == arm]
+        root = np.array([math.sqrt(w[i] * (1 - log.propensities[i]) / log.propensities[i]) for i in rows])
+        A = np.vstack([root[:, None] * features[rows], np.eye(7)[:6]])
+        q[40:, arm] = features[40:] @ np.linalg.lstsq(A, np.append(root * log.rewards[rows], np.zeros(6)))[0]
+    expected = loop(log, p, np.clip(q, 0, 1), lambda w: w)
+    assert logs.mrdr(log, p, n_blocks=2).value == pytest.approx(expected, rel=1e-10)
+
+
+def test_valid_intervals_of_fitted_models_use_terms_only_if_they_are_bets_on_later_rows():
+    """Otherwise they are those of IPS: after a fit in one block, and for Bernstein's inequality."""
+    log, p, _ = random_log(n=400)
+    for interval, n_blocks, is_ips in (("betting", 5, False), ("betting", 1, True), ("bernstein", 5, True)):
+        options, model = {"interval": interval, "max_weight": 10.0}, logs.fit_rewards(log, n_blocks=n_blocks)
+        low = logs.ips(log, p, **options).low, logs.ips(log, p, **options).high
+        for value in (logs.doubly_robust(log, p, model, **options), logs.mrdr(log, p, n_blocks=n_blocks, **options)):
+            assert ((value.low, value.high) == low) == is_ips
+
+
+def test_the_clip_minimises_an_estimate_of_the_mean_squared_error():
+    log, p, _ = random_log(reward_range=(-3.0, 5.0))
+    w = np.array([p[i][arm] / log.propensities[i] for i, arm in enumerate(log.arms)])
+    bounds = []
+    for clip in (1.0, 2.0, 4.0, 8.0):
+        terms = [min(own, clip) * r for own, r in zip(w, log.rewards, strict=True)]
+        bounds.append((np.mean(w * log.rewards) - np.mean(terms)) ** 2 + np.var(terms) / len(log))
+    assert logs.clipped_ips(log, p).parameter == 2.0 ** np.argmin(bounds)
 
 
 def test_wrong_fits_raise_errors():
@@ -381,8 +423,11 @@ def test_unsupported_arms_are_counted_and_the_betting_interval_still_holds():
     assert value.unsupported == pytest.approx((0.2 + 0.5) / 2)
     assert value.mean_weight == pytest.approx((0.8 + 0.5) / 2)
     assert "35 % of the policy's probability" in str(value)
-    assert value.notes == ()
+    assert value.notes == ("rewards of arms that the log never tries are unknown; the interval allows any",)
     assert value.high - value.low > 0.35
+    for options, words in ({"max_weight": 4.0}, "smallest reward"), ({"interval": "student"}, "ignores this"):
+        with pytest.warns(UnsupportedArmsWarning, match="35 % of the policy's probability is on arms"):
+            assert words in logs.ips(log, [0.5, 0.2, 0.3], **options).notes[0]
     alone = jo.Log(None, log.arms, log.rewards, log.propensities, 3)
     assert logs.ips(alone, [0.5, 0.2, 0.3]).unsupported == pytest.approx(0.2)
 
@@ -394,6 +439,11 @@ def test_heavy_weights_and_wrong_propensities_are_reported():
         value = logs.ips(log, [0.5, 0.5])
     assert "warning: one row has 50 % of all weight" in str(value)
     assert value.effective_sample_size == pytest.approx(4.0, abs=0.1)
+    few = jo.Log(None, np.arange(3000) % 80, np.ones(3000), 1 / 80)
+    with pytest.warns(HeavyWeightsWarning, match="IPS: the effective sample size is 38 of 3,000 rows"):
+        logs.ips(few, np.eye(80)[0])
+    assert "the largest is 100 % of all weight" in str(logs.ips(jo.Log(None, [0], [1], 1.0), [1.0]))
+    assert "too few rows" in logs.ips(jo.Log(None, [0], [1], 1.0), [1.0], interval="student").notes[-1]
     log = jo.Log(None, [0, 1] * 500, [0, 1] * 500, 0.25)
     assert "the mean weight is 2 instead of 1 ± 0; check propensities" in str(logs.ips(log, [0.5, 0.5]))
     assert logs.ips(jo.Log(None, [0, 1] * 500, [0, 1] * 500, 0.5), [0.5, 0.5]).notes == ()

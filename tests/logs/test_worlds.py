@@ -7,6 +7,7 @@ import pytest
 
 import jaxonline as jo
 from jaxonline import logs
+from jaxonline.parameters.errors import UnsupportedArmsWarning
 
 
 def test_policies_from_scores():
@@ -99,6 +100,23 @@ def test_replay_makes_the_arms_of_a_log_uniform():
         shares.append(result.n_rounds / 2000)
         assert result.value == pytest.approx(0.3 + 0.3 * arm, abs=0.15)
     assert shares == pytest.approx([0.1, 0.1], abs=0.035)
+
+
+@pytest.mark.parametrize(
+    ("arms", "propensities", "n_arms", "words"),
+    [
+        ([0, 1] * 450, [1e-6] + [0.5] * 899, 2, "0 of 900 rows played, 900 discarded (899 to make the arms uniform)"),
+        ([0, 1] * 450, 0.5, 3, "1 arms never tried by the log"),
+    ],
+)
+def test_replay_warns_of_arms_that_the_log_never_or_rarely_tries(arms, propensities, n_arms, words):
+    live = jo.Live(logs.RandomPolicy(lambda x: jnp.eye(n_arms)[1]), jo.Bandit(), outcome=n_arms)
+    with pytest.warns(UnsupportedArmsWarning, match="replay") as record:
+        logs.replay(jo.Log(None, arms, [1, 0] * 450, propensities, n_arms), live)
+    assert words in str(record[0].message)
+    for other in (jo.Live(jo.learners.UCB1(), jo.Bandit(), outcome=5), jo.Live(jo.learners.UCB1(), outcome=n_arms)):
+        with pytest.raises(ValueError, match=f"live: must have the feedback .* and outcome={n_arms}"):
+            logs.replay(jo.Log(None, arms, [1, 0] * 450, propensities, n_arms), other)
 
 
 def test_a_contextual_learner_replays_features_of_arms():
