@@ -123,7 +123,7 @@ Probabilities = Annotated[Any, Shape("K"), Interval(ge=0, le=1), Convert(_as_pro
 """A vector of numbers from 0 to 1, such as mean losses, converted to an array of jax."""
 
 
-class BernoulliLosses(ContextFreeArms):
+class _BernoulliLosses(ContextFreeArms):
     """Base class of arms whose losses are 1 with the probabilities `mean_outcome`, else 0."""
 
     outcomes = ZERO_OR_ONE
@@ -136,7 +136,7 @@ class BernoulliLosses(ContextFreeArms):
 
 
 @struct
-class BernoulliArms(BernoulliLosses):
+class BernoulliArms(_BernoulliLosses):
     """Stochastic bandit with independent Bernoulli losses: arm k has the loss 1 with probability means[k], else 0.
 
     Args:
@@ -185,7 +185,7 @@ class GaussianArms(ContextFreeArms):
 
 @cites("auer2002nonstochastic")
 @struct
-class HiddenBestArm(BernoulliLosses):
+class HiddenBestArm(_BernoulliLosses):
     """Bandit of the minimax lower bound: Bernoulli arms, of which one, drawn anew in each run, is better by `gap`.
 
     The other arms have mean loss 1/2. With the gap of `over_horizon`, the expected pseudo-regret of every learner is at
@@ -231,7 +231,7 @@ class HiddenBestArm(BernoulliLosses):
 
 
 @struct
-class DriftingArms(BernoulliLosses):
+class DriftingArms(_BernoulliLosses):
     """Bandit with drifting Bernoulli arms: the mean losses follow Gaussian random walks, reflected at 0 and 1.
 
     Args:
@@ -278,7 +278,7 @@ def _as_integers(values: Any, name: str) -> np.ndarray:
 
 
 @struct
-class SwitchingArms(BernoulliLosses):
+class SwitchingArms(_BernoulliLosses):
     """Bandit with Bernoulli arms whose mean losses change at given rounds.
 
     Args:
@@ -321,7 +321,7 @@ _SQUARINGS = 20  # 2^20 steps of the chains
 
 
 @struct
-class RestlessArms(BernoulliLosses):
+class RestlessArms(_BernoulliLosses):
     """Restless bandit: each Bernoulli arm has a Markov chain of its own, which moves in every round, pulled or not.
 
     In round 1 the states are drawn from the stationary distribution of the lazy chain, which stays with probability

@@ -32,8 +32,6 @@ NAMES = [name for name, make in LEARNERS.items() if not (name.startswith(LEFT_OU
 REPAIRED = ("two copies, adam", "AdaGrad", "VAW", "PA-I", "PA-II", "Baseline", "surrogate kernel, mixture, ball")
 # cases in which float32 lacks the digits: differences of large numbers, and weights that depend on ties
 ROUNDING = {
-    "VAW": ("X 100000",),
-    "online ridge": ("X 100000",),
     "EWA": ("combiner.eta", "X"),
     "EWA, truncated": ("learner.combiner.eta",),
     "Aggregating": ("learner.high",),

@@ -32,12 +32,15 @@ OTHERS = {  # other ranges, and ranges that a declaration gives as numbers
         environments.DataStream.order estimators.SeriesEstimator.constant play_env.n_rounds results.Standings.gaps
         learners.APT.threshold learners.TopTwoThompson.threshold learners.TrackAndStop.threshold
         learners.FollowTheRegularizedLeader.regularizer simulate.n_rounds tune.factor tune.n_rounds
-        verify.second_moment.width verify.unbiased.power verify.unbiased.second_moment verify.unbiased.width""",
+        verify.second_moment.width verify.unbiased.power verify.unbiased.second_moment verify.unbiased.width
+        environments.ClassificationArms.order""",
     "above 0": """
         GradientLearner.step_size environments.OppositeInstances.size environments.OppositeLabels.size
         estimators.best_feature_map.copy_moment estimators.best_feature_map.pair_moment kernels.Gaussian.width
         learners.EXP3.combiner learners.EXP4.combiner learners.OnlineNewtonStep.epsilon
-        learners.OnlineNewtonStep.gamma""",
+        learners.OnlineNewtonStep.gamma
+        learners.EXP3G.combiner learners.FeedExp3.combiner learners.SquareCB.gamma
+        learners.Restarting.rexp3.variation""",
     "above 0 or infinite": """
         logs.dr_shrinkage.strength logs.switch_dr.threshold logs.clipped_ips.clip
         L2Ball.radius bounds.gradient_descent.G bounds.gradient_descent.diameter bounds.unbiased_steps.feature_moment
@@ -50,7 +53,8 @@ OTHERS = {  # other ranges, and ranges that a declaration gives as numbers
         bounds.noisy_kernel_geometric.y_bound bounds.passive_aggressive.hinge_losses bounds.passive_aggressive.norm
         environments.ChasingNoise.variance environments.GaussianArms.std estimators.FiniteDistribution.probabilities
         kernels.GaussianMixture.rates kernels.GaussianMixture.weights kernels.PowerSeries.betas learners.KLUCB.c
-        learners.APT.tolerance learners.TopTwoThompson.redraws""",
+        learners.APT.tolerance learners.TopTwoThompson.redraws
+        learners.EXP3S.alpha learners.ExploreFirstCB.n_explore learners.EXP3S.over_horizon.n_changes""",
     "at least 0 or infinite": "estimators.SeriesEstimator.reach",
     "at least 1": """
         bounds.Features.frequencies bounds.aggregating.n_experts bounds.ewa.n_experts bounds.halving.n_experts
@@ -58,7 +62,12 @@ OTHERS = {  # other ranges, and ranges that a declaration gives as numbers
         environments.RandomWalkExperts.n_experts environments.SwitchingExperts.every learners.MOSS.n_rounds
         estimators.SeriesEstimator.for_loss.max_copies learners.BernoulliThompson.prior_ones learners.EWA.n_experts
         learners.BernoulliThompson.prior_zeros learners.ExploreThenCommit.pulls_each learners.FixedShare.n_experts
-        learners.FollowThePerturbedLeader.n_experts learners.LilUCB.ratio learners.held_out_risk.n_runs""",
+        learners.FollowThePerturbedLeader.n_experts learners.LilUCB.ratio learners.held_out_risk.n_runs
+        learners.CUSUMUCB.warmup learners.GLRKLUCB.capacity learners.GLRKLUCB.stride
+        learners.DiscountedThompson.prior_ones learners.DiscountedThompson.prior_zeros learners.Restarting.every
+        learners.SlidingWindowThompson.prior_ones learners.SlidingWindowThompson.prior_zeros
+        learners.BaggingCB.n_models learners.CUSUMUCB.over_horizon.n_changes learners.CUSUMUCB.over_horizon.warmup
+        learners.GLRKLUCB.over_horizon.n_changes learners.MonitoredUCB.over_horizon.n_changes""",
     "at least 2": """
         bounds.aer_regret.n_attributes bounds.aer_regret.n_rounds bounds.aerr_regret.n_attributes
         bounds.attribute_exponentiated_regret.n_attributes bounds.baseline_risk.n_attributes bounds.exp3.n_arms
@@ -68,14 +77,20 @@ OTHERS = {  # other ranges, and ranges that a declaration gives as numbers
         estimators.AttributeGradient.n_attributes estimators.AttributePairs.n_attributes learners.Baseline.n_attributes
         estimators.PairsOfCopies.n_copies learners.EXP3.over_horizon.n_arms learners.EXP3IX.over_horizon.n_arms
         learners.EXP3P.over_horizon.n_arms learners.FixedShare.over_horizon.n_rounds learners.PNorm.p
-        learners.PNormPerceptron.p""",
+        learners.PNormPerceptron.p
+        learners.MonitoredUCB.window learners.MonitoredUCB.over_horizon.window learners.EXP3S.over_horizon.n_arms
+        learners.Restarting.rexp3.n_arms""",
     "at least 4": "bounds.online_newton_step.n_rounds",
     "at least 0 and at most 1": """
         CondorcetWinner.preferences bounds.cucb.means bounds.rucb.preferences environments.BernoulliArms.means
         environments.DriftingArms.means environments.FiniteClass.errors environments.PreferenceArms.preferences
         environments.RandomWalkExperts.start environments.SparseBooleans.presence environments.SwitchingArms.means
         learners.EXP3.exploration learners.EXP3P.beta learners.EXP3P.exploration learners.EXP4.exploration
-        learners.FixedShare.share logs.epsilon_greedy.epsilon noise.RareErrors.rate""",
+        learners.FixedShare.share logs.epsilon_greedy.epsilon noise.RareErrors.rate
+        FeedbackGraph.adjacency comparators.BestPulls.means environments.RestedArms.means
+        environments.RestlessArms.means environments.RestlessArms.transitions learners.CUSUMUCB.explore
+        learners.GLRKLUCB.explore learners.MonitoredUCB.explore learners.EXP3G.exploration
+        learners.FeedExp3.exploration learners.EpsilonGreedyCB.epsilon""",
     "above 0 and below 1": """
         CoverageError.alpha Precision.level Precision.rarest_event UntilDecided.level
         UntilDecided.rarest_event bounds.baseline_risk.delta bounds.exp3_ix.delta
@@ -86,10 +101,12 @@ OTHERS = {  # other ranges, and ranges that a declaration gives as numbers
         learners.TrackAndStop.delta learners.WeightedMajority.beta
         losses.Pinball.tau
         logs.direct_method.level logs.doubly_robust.level logs.dr_shrinkage.level logs.mrdr.level
-        logs.switch_dr.level logs.clipped_ips.level logs.independent_ips.level logs.ips.level logs.snips.level""",
+        logs.switch_dr.level logs.clipped_ips.level logs.independent_ips.level logs.ips.level logs.snips.level
+        learners.GLRKLUCB.delta learners.DiscountedThompson.discount""",
     "above 0 and at most 1": """
         environments.SwitchingExperts.gap learners.EXP3P.over_horizon.delta learners.EpsilonGreedy.decreasing.gap
-        learners.LabelEfficientHedge.epsilon learners.UCB2.alpha""",
+        learners.LabelEfficientHedge.epsilon learners.UCB2.alpha
+        learners.EXP3S.gamma""",
     "above 1": """
         bounds.noisy_kernel_geometric.p bounds.winnow.promotion environments.SwitchingArms.starts
         estimators.Geometric.p learners.Winnow.promotion""",

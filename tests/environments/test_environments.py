@@ -169,7 +169,7 @@ def test_exactly_the_adversaries_that_react_are_not_oblivious():
         for name, value in classes.items()
         if inspect.isclass(value) and issubclass(value, Environment)
     }
-    reacting = {"OppositeLabels", "OppositeInstances", "ContraryLabels", "ContraryLosses"}
+    reacting = {"OppositeLabels", "OppositeInstances", "ContraryLabels", "ContraryLosses", "RestedArms"}
     assert {name for name, fact in facts.items() if fact is False} == reacting
     assert {name for name, fact in facts.items() if fact not in (True, False)} == {"Rewards"}  # that of its environment
 

@@ -253,7 +253,9 @@ def _excluded_values(parameter: Parameter) -> Iterator[Any]:
 
 def _outside(parameter: Parameter, valid: Any) -> Iterator[Any]:
     """Yield numbers outside the limits, or arrays like a valid one with entries outside, another shape or dtype."""
-    if "array" in parameter.takes and np.size(valid) > 1 and isinstance(valid, list | tuple | np.ndarray | jax.Array):
+    if "array" in parameter.takes and isinstance(valid, list | tuple | np.ndarray | jax.Array) and np.size(valid) > 1:
+        if np.asarray(valid).dtype.kind not in "biuf":  # names of classes
+            return
         array = np.array(valid, float)
         yield from (np.append(array.ravel()[1:], np.nan).reshape(array.shape), array[:0], array + 1j)
         if "number" not in parameter.takes:

@@ -93,6 +93,7 @@ FOR_ANY_LOSSES = {
     "Gaussian Thompson", "LinUCB", "linear Thompson", "LinUCB, disjoint", "LinUCB, hybrid", "linear Thompson, disjoint",
     "linear Thompson, hybrid", "SquareCB", "contextual epsilon-greedy", "contextual explore first",
     "contextual bagging", "leader", "perturbed leader", "gradient bandit",
+    "lil'UCB", "track and stop, Gaussian, cumulative", "successive rejects", "APT", "FeedExp3",
 }  # fmt: skip
 
 

@@ -23,7 +23,7 @@ def test_equivalent_mutants_are_those_of_present_lines():
 def test_tests_that_mention_the_source_come_first():
     names = find_tests("jaxonline/learners/linear/vaw.py")
     assert names[0] == "tests/learners/linear/test_vaw.py"
-    assert "tests/learners/bandits/test_bandits.py" not in names
+    assert "tests/learners/bandits/test_best_arm.py" not in names
     assert "tests/environments/test_sparse_booleans.py" in find_tests("jaxonline/bounds/classifiers.py")
 
 

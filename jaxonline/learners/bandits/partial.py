@@ -189,7 +189,9 @@ class FeedExp3(CombinerLearner):
             raise ArgumentError("game", "must be the feedback of the game (got other signals)")
 
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> PyTree:
-        """Return the combiner's state for the candidates."""
+        """Return the combiner's state for the candidates; raise a ValueError if outcomes are not a loss per action."""
+        if (shape := getattr(specs.outcome, "shape", None)) != (len(self.game.losses),):
+            raise ArgumentError("outcomes", f"must have the shape ({len(self.game.losses)},) (got {shape})")
         return self.combiner.init(len(self.game.analysis.candidates), specs.outcome.dtype)
 
     def weights(self, state: PyTree) -> Float[Array, "N"]:

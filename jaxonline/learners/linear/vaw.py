@@ -110,7 +110,8 @@ def absorb(
     """
     PZ = product(state.inverse, Z)
     _, W = cholesky_and_inverse(product(Z.T, PZ) + jnp.eye(len(y), dtype=Z.dtype))
-    W = jnp.where(jnp.diagonal(W)[:, None] > 0.0, W, jnp.nan)  # 0 if the leverage overflows: no silent standstill
+    # rounding changes P by eps * leverage of itself: a large leverage would leave wrong digits only, in silence
+    W = jnp.where(jnp.diagonal(W)[:, None] ** 2 > 10 * jnp.finfo(W.dtype).eps, W, jnp.nan)
     roots = W
     if n_rounds is not None:  # column i of V is the change of P in round i, whatever follows
         is_absorbed = jnp.arange(len(y)) < n_rounds
