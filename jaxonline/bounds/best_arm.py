@@ -81,7 +81,8 @@ def _solve(means: ArrayLike, std: float | None) -> tuple[float, np.ndarray]:
         return d(mu[best], q) + share / (1 - share) * d(a, q)
 
     def shares(y: float) -> list[float]:
-        return [optimize.brentq(lambda s, a=a: evidence(s, a) - y, 0, END, xtol=1e-16) for a in others]
+        roots = (optimize.brentq(lambda s, a=a: evidence(s, a) - y, 0, END, xtol=1e-16) for a in others)
+        return [float(root) for root in roots]  # type: ignore[arg-type]
 
     def excess(y: float) -> float:
         points = [(a, mu[best] + share * (a - mu[best])) for share, a in zip(shares(y), others, strict=True)]

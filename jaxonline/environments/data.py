@@ -164,9 +164,16 @@ class ClassificationArms(DataStream):
     order: Literal["file", "shuffled", "iid"] = static(default="file")
 
     def __post_init__(self) -> None:
-        labels = self.y if isinstance(self.y, jax.Array) else np.asarray(self.y)
+        check.instance("X", self.X, self.X is not None, "a matrix of contexts")
+        try:
+            labels = self.y if isinstance(self.y, jax.Array) else np.asarray(self.y)
+        except ValueError:  # rows of different lengths
+            labels = np.array([None])
         if labels.ndim == 1:
-            if labels.dtype.kind not in "OSU":
+            if labels.dtype.kind == "O":
+                is_text = all(isinstance(label, str) for label in labels)
+                check.instance("y", self.y, is_text, "a vector of labels, which are numbers or text")
+            elif labels.dtype.kind not in "SU":
                 check.finite_array("y", labels, ndim=1)
             classes, indices = np.unique(np.asarray(labels), return_inverse=True)
             if len(classes) < 2:

@@ -24,7 +24,10 @@ from jaxonline.parameters.types import Component, Convert, Probability, PyTree, 
 
 def _as_arms(value: Any, name: str) -> tuple[int, ...]:
     """Return a nonempty vector of arms as a tuple, which is hashable."""
-    return tuple(int(check.whole_number(name, arm, ge=0)) for arm in check.finite_array(name, value, ndim=1))
+    arms = tuple(int(check.whole_number(name, arm, ge=0)) for arm in check.finite_array(name, value, ndim=1))
+    if not arms:
+        raise ArgumentError(name, "must have at least one arm (got none)")
+    return arms
 
 
 @cites("alon2015online")
