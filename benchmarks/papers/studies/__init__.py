@@ -71,8 +71,7 @@ QUICK: dict[str, dict[str, Any]] = {
         "shares": (0.1, 0.3),
         "variances": (1.0,),
         "etas": (0.1,),
-        "groups": 6,
-        "points": 6,
+        "quantiles": 6,
     },
     "multikernel": {"sets": ("AR(4)",), "seeds": (0,)},
     "multikernel-rates": {

@@ -13,7 +13,7 @@ The variance is in [low, high]. In the world s, the regret of w per round is F_s
 C - s. It is convex in M, so the worst s is an end. Let M1 = C - low and M2 = C - high. F_low and F_high are equal, and
 their maximum is least, at w = b / sqrt(M1 M2), with the minimax regret v = b^2 (1 / sqrt(M2) - 1 / sqrt(M1))^2. For a
 small width this is b^2 (high - low)^2 / (4 M^3). As F_s is convex in w, the larger expected regret of linear predictors
-is at least v T (the argument of `estimators.games`). `MiddleOfSet` needs no b: it corrects with the variance C - sqrt(
+is at least v T (the argument of `estimators.games`). `KnownSet` needs no b: it corrects with the variance C - sqrt(
 M1 M2), where C is the second moment of copies. In any dimension, the minimax w minimises a F_low + (1 - a) F_high for
 some a in [0, 1], so it is the solution for the covariance a Sigma_low + (1 - a) Sigma_high; a then depends on b.
 
@@ -33,8 +33,10 @@ copy, label) about s for fixed C, b, V. The least sum of both regrets is b^2 del
 1/(q T I), the total variation is at most 1/2 (Pinsker), so the larger regret is at least b^2 / (8 M^3 q I) as T grows.
 """
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import jax.numpy as jnp
@@ -50,57 +52,37 @@ from benchmarks.papers.study import Items, Positive, Study
 from jaxonline import random
 from jaxonline.comparators import L2Ball
 from jaxonline.environments import LinearModel
-from jaxonline.estimators import KnownCovariance
 from jaxonline.estimators.gradients import squared_loss_gradient
 from jaxonline.feedback import NoisyCopies, noise
-from jaxonline.game import Game, Learner, Specs, WithFeedback
+from jaxonline.game import Game, Learner, Specs
 from jaxonline.kernels import Gaussian
-from jaxonline.learners import GradientLearner
 from jaxonline.learners.gradient.descent import StepSize, zeros_like_vector
 from jaxonline.losses import Squared
 from jaxonline.numerics.elementwise import project_l2_ball
 from jaxonline.parameters import types
 from jaxonline.parameters.struct import static, struct
-from jaxonline.results.report.plotting import COLOURS, bound_look
+from jaxonline.results.report.plotting import bound_look, line_looks
 from jaxonline.results.report.tables import Interval, Number, Table, Text
 from jaxonline.study import Context, Report
 from jaxonline.study.study import ignore_skewness_warnings
 
 COPY_MOMENT, CROSS_MOMENT, LABEL_MOMENT, MIDDLE = 2.0, 1.0, 3.0, 1.0  # C, b, V and the middle of the set of variances
-RADIUS = 3.0  # of the balls of learners and comparator; b / M is below it
-CLEAN, ENDS, MIDDLE_NAME, MINIMAX = "as if clean", ("low end", "high end"), "middle", "minimax middle"
+RADIUS = 3.0  # of the balls of learners and comparator, above b / M
+CLEAN, LOW, HIGH, CENTRE, MINIMAX = "as if clean", "low end", "high end", "middle", "minimax middle"
 PLUG_IN, PAIRS, SAME_QUERIES = "plug-in", "pairs only", "pairs only, equal queries"
 KNOWN = "variance known"
-LINES = ":", "--", "-.", "-", "-"
-STYLES = {
-    name: (COLOURS[i], line)
-    for i, (name, line) in enumerate(((PLUG_IN, "-"), (PAIRS, "--"), (SAME_QUERIES, ":"), (KNOWN, "-.")))
-}
-SET_STYLES = {
-    name: (COLOURS[i], line)
-    for i, (name, line) in enumerate(
-        zip((CLEAN, *ENDS, MIDDLE_NAME, MINIMAX), (":", "--", "-.", "-", "-"), strict=True)
-    )
-}
 Halves = Annotated[tuple[Annotated[float, Field(gt=0, le=0.6)], ...], Items]
 Shares = Annotated[tuple[Annotated[float, Field(gt=0, le=1)], ...], Items]
-MINIMAX_COLUMNS = (
-    Number("half", "half width", "{:g}"), Number("linear", form="{:.4f}"), Number("computed", form="{:.4f}"),
-    Number("kernel", "Gaussian\nkernel", "{:.4f}"), Number("all", "all\nfunctions", "{:.4f}"),
-)  # fmt: skip
+HALF, REGRET = Number("half", "half width", "{:g}"), Interval("regret", form="{:.4g}")
+VARIANCE, LEARNER = Number("variance", form="{:g}"), Text("learner")
+MINIMAX_COLUMNS = HALF, Text("learner", "predictors"), Number("regret", "minimax\nregret a round", "{:.4f}")
 SET_COLUMNS = (
-    Number("half", "half width", "{:g}"), Text("learner"), Text("world"),
-    Interval("regret", "regret a round", "{:.4f}"), Number("eta", form="{:g}"),
+    HALF, VARIANCE, LEARNER, Number("eta"), Interval("regret", "regret\na round", "{:.4f}"),
     Number("limit", form="{:.4f}"), Number("minimax", form="{:.4f}"),
 )  # fmt: skip
 SHARE_COLUMNS = (
-    Number("variance", form="{:g}"), Number("share", "q", "{:g}"), Text("kind", "learner"), Number("eta", form="{:g}"),
-    Number("queries_per_round", "queries\n/round", "{:.3f}"), Interval("regret", form="{:.0f}"),
-    Number("least", "lower\nbound", "{:.1f}"),
-)  # fmt: skip
-EXPONENT_COLUMNS = (
-    Number("variance", form="{:g}"), Text("of", "regret"), Number("exponent", "exponent of q", "{:.2f}"),
-    Number("standard_error", "standard\nerror", "{:.2f}"),
+    VARIANCE, Number("share", "q"), LEARNER, Number("eta"), Number("queries_per_round", "queries\n/round", "{:.3f}"),
+    REGRET, Number("least", "lower\nbound", "{:.1f}"),
 )  # fmt: skip
 
 
@@ -143,15 +125,15 @@ class PartlyPaired(CorrectedLearner):
 
     Args:
         share: the probability q of two copies in a round.
+        singles: whether other rounds have one copy; otherwise none, and no update.
         step_size: a function of the number of updates.
         radius: radius of the ball.
-        singles: whether other rounds have one copy; otherwise none, and no update.
     """
 
     share: types.Probability
+    singles: bool = static()
     step_size: StepSize
     radius: types.Positive
-    singles: bool = static(default=True)
 
     def update(self, key: Key[Array, ""], state: CorrectedState, oracle: Any) -> tuple[CorrectedState, tuple[()]]:
         """Take one or two copies, and move."""
@@ -168,10 +150,11 @@ class PartlyPaired(CorrectedLearner):
 
 
 @struct
-class MiddleOfSet(CorrectedLearner):
+class KnownSet(CorrectedLearner):
     """Gradient descent on one copy, corrected with the minimax middle of a set [low, high] of variances, for d = 1.
 
-    The middle is C - sqrt((C - low)(C - high)), where C is the mean square of the copies so far.
+    The middle is C - sqrt((C - low)(C - high)), where C is the mean square of the copies so far. For low = high it is
+    this variance, as in `KnownCovariance`, unless C is smaller.
     """
 
     low: types.NonNegative
@@ -189,43 +172,30 @@ class MiddleOfSet(CorrectedLearner):
         return CorrectedState(self.move(w, gradient, t), t, state.pairs, total), ()
 
 
-@struct
-class AssumedVariance:
-    """The estimate of `KnownCovariance` for a variance that the learner assumes."""
-
-    variance: types.NonNegative
-    loss: ClassVar[Any] = Squared()
-
-    def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
-        """Return 2 (<w, x~> - y~) x~ - 2 variance w."""
-        x = oracle.copy(0)
-        return squared_loss_gradient(w, x, oracle.label(), x) - 2 * jnp.asarray(self.variance, w.dtype) * w
-
-
-def world(variance: float, copy_moment: float = COPY_MOMENT, reveal: bool = False) -> Game:
+def world(variance: float, copy_moment: float = COPY_MOMENT) -> Game:
     """Return the game with this variance of the noise, and with the moments C (by default 2), b = 1 and V = 3."""
     M = copy_moment - variance
     model = LinearModel([CROSS_MOMENT / M], math.sqrt(LABEL_MOMENT - CROSS_MOMENT**2 / M), math.sqrt(M))
-    return Game(model, NoisyCopies(noise.gaussian(variance), reveal_covariance=reveal))
+    return Game(model, NoisyCopies(noise.gaussian(variance)))
 
 
 def regret_of(assumed: float, variance: float) -> float:
     """Return the regret per round of b / (C - assumed), the best w for an assumed variance, in the world `variance`."""
-    M, best = COPY_MOMENT - variance, CROSS_MOMENT / (COPY_MOMENT - variance)
-    return M * (np.clip(CROSS_MOMENT / (COPY_MOMENT - assumed), -RADIUS, RADIUS) - best) ** 2
+    M = COPY_MOMENT - variance
+    return M * (CROSS_MOMENT / (COPY_MOMENT - assumed) - CROSS_MOMENT / M) ** 2
 
 
 def minimax(half: float) -> float:
     """Return the minimax regret per round of linear predictors, for variances in [1 - half, 1 + half]."""
-    ends = (COPY_MOMENT - MIDDLE - half) ** -0.5, (COPY_MOMENT - MIDDLE + half) ** -0.5
-    return CROSS_MOMENT**2 * (ends[0] - ends[1]) ** 2
+    M = COPY_MOMENT - MIDDLE
+    return CROSS_MOMENT**2 * ((M - half) ** -0.5 - (M + half) ** -0.5) ** 2
 
 
 def minimax_of_games(half: float, groups: int, points: int, radius: float, kernel: Any = None) -> float:
     """Return the minimax regret of `unavoidable_regret_of_games`, for quantiles of the Gaussian distributions.
 
     The game with noise is the world of the largest variance, and the game without is that of the smallest variance: the
-    noise of this variance, which both have in addition, changes neither regret. Labels are the means given x.
+    noise of this variance, which both have in addition, changes neither regret. Labels are their means given x.
     """
     from scipy import stats  # slow to import
 
@@ -249,6 +219,12 @@ def minimax_of_all(half: float) -> float:
     return float(np.max(np.sum(products * gap, axis=1) * (x[1] - x[0])))
 
 
+def least_regret(variance: float, share: float) -> float:
+    """Return the lower bound b^2 / (8 M^3 q I) on the regret for M = 1, as T grows."""
+    information = (variance**-2 + (2 + variance - 2 * CROSS_MOMENT**2 / LABEL_MOMENT) ** -2) / 2
+    return CROSS_MOMENT**2 / (8 * share * information)
+
+
 class OneCopy(Study):
     """Minimax regret by the width of the set of variances, learners that know the set, and learners that estimate."""
 
@@ -261,152 +237,102 @@ class OneCopy(Study):
     variances: Positive = Field((0.1, 1.0), min_length=1, description="Noise of the learners with the shares; M = 1.")
     etas: Positive = Field((0.02, 0.05, 0.1, 0.2, 0.4), min_length=1, description="Candidate steps.")
     radius: float = Field(4.0, gt=0, description="Radius of the ball of the Gaussian kernel of width 1.")
-    groups: int = Field(12, ge=2, le=100, description="Quantiles of the instances in the game of the kernel.")
-    points: int = Field(12, ge=2, le=100, description="Quantiles of the noise in this game.")
+    quantiles: int = Field(12, ge=2, le=50, description="Quantiles of instances and of noise in the kernel's games.")
 
     @ignore_skewness_warnings()
     def run(self, context: Context) -> Report:
-        values = [self.minimax_row(half) for half in self.halves]
-        sets, shares, results = [], [], {}
+        sets, shares, compared, sentences = [], [], {}, []
         with context.parts(2 * len(self.measured) + len(self.variances)) as part:
-            for half in self.measured:
-                for name, variance in zip(ENDS, (MIDDLE - half, MIDDLE + half), strict=True):
-                    label = f"half width {half:g}, {name}"
-                    compared = self.compare_set(part(label), half, variance)
-                    results[label] = compared.result
-                    sets += self._set_rows(compared, half, name, variance)
+            for half, sign in itertools.product(self.measured, (-1, 1)):
+                variance, ends = MIDDLE + sign * half, (MIDDLE - half, MIDDLE + half)
+                best = COPY_MOMENT - math.sqrt((COPY_MOMENT - ends[0]) * (COPY_MOMENT - ends[1]))
+                limits = dict(zip((CLEAN, LOW, HIGH, CENTRE, MINIMAX), (0.0, *ends, MIDDLE, best), strict=True))
+                learners = {name: partial(KnownSet, s, s, radius=RADIUS) for name, s in limits.items()}
+                learners[MINIMAX] = partial(KnownSet, *ends, radius=RADIUS)
+                place = f"half width {half:g}, variance {variance:g}"
+                compared[place] = own = self.compare(part(place), world(variance), learners)
+                for row, s in zip(own.rows(), limits.values(), strict=True):
+                    columns = {"half": half, "variance": variance, "minimax": minimax(half)}
+                    row |= columns | {"limit": regret_of(s, variance)}
+                    sets.append(row | {key: row[key] / self.rounds for key in ("regret", "low", "high")})
             for variance in self.variances:
-                label = f"variance {variance:g}"
-                compared = self.compare_shares(part(label), variance)
-                results[label] = compared.result
-                shares.append((variance, compared))
-        share_rows = [row for variance, compared in shares for row in self._share_rows(variance, compared)]
-        exponents = [row for variance, compared in shares for row in self._exponents(variance, compared.result)]
+                place, learners = f"variance {variance:g}", {(KNOWN, None): partial(KnownSet, variance, variance)}
+                for q in self.shares:
+                    learners |= {
+                        (PLUG_IN, q): partial(PartlyPaired, q, True),
+                        (PAIRS, q): partial(PartlyPaired, q, False),
+                    }
+                    learners[SAME_QUERIES, q] = partial(PartlyPaired, (1 + q) / 2, False)
+                makers = {f"{name}, q = {q}": partial(make, radius=RADIUS) for (name, q), make in learners.items()}
+                compared[place] = own = self.compare(part(place), world(variance, 1 + variance), makers)
+                for (name, q), row in zip(learners, own.rows(), strict=True):
+                    columns = {"variance": variance, "share": q, "learner": name}
+                    shares.append(row | columns | {"least": q and least_regret(variance, q)})
+                sentences += self._sentences(place, dict(zip(learners, own.result.regret[..., -1], strict=True)))
+        values = [{"half": h, "learner": name, "regret": v} for h in self.halves for name, v in self.minimax(h).items()]
         tables = {
-            "minimax": Table("Minimax regret a round: variance in [1 - h, 1 + h]", values, MINIMAX_COLUMNS),
+            "minimax": Table("Minimax regret a round: variance in 1 +- the half width", values, MINIMAX_COLUMNS),
             "sets": Table(f"Regret a round after {self.rounds:,} rounds", sets, SET_COLUMNS),
-            "shares": Table(f"Regret after {self.rounds:,} rounds, by the share q of pairs", share_rows, SHARE_COLUMNS),
-            "exponents": Table("Growth of the regret with q", exponents, EXPONENT_COLUMNS),
+            "shares": Table(f"Regret after {self.rounds:,} rounds, by the share q of pairs", shares, SHARE_COLUMNS),
         }
         return Report(
             tables,
-            {"figure": lambda: self.plot(values, sets, share_rows)},
-            figures.closing_sentences({f"variance {variance:g}": compared for variance, compared in shares}),
-            {f"results/{label}": result for label, result in results.items()},
-            {name: table.rows for name, table in tables.items()},
+            {"figure": lambda: self.plot(values, sets, shares)},
+            [*sentences, *figures.closing_sentences(compared)],
+            {f"results/{place}": own.result for place, own in compared.items()},
         )
 
-    def minimax_row(self, half: float) -> dict[str, float]:
-        """Return the minimax regrets of linear predictors (two ways), of the Gaussian kernel, and of all functions."""
-        sizes = half, self.groups, self.points
+    def minimax(self, half: float) -> dict[str, float]:
+        """Return the minimax regrets per round by the set of predictors; "linear" also by `minimax_of_games`."""
+        n, kernel = self.quantiles, Gaussian(1.0)
         return {
-            "half": half, "linear": minimax(half), "computed": minimax_of_games(*sizes, RADIUS),
-            "kernel": minimax_of_games(*sizes, self.radius, Gaussian(1.0)), "all": minimax_of_all(half),
+            "linear": minimax(half), "linear, computed": minimax_of_games(half, n, n, RADIUS),
+            "Gaussian kernel": minimax_of_games(half, n, n, self.radius, kernel), "all functions": minimax_of_all(half),
         }  # fmt: skip
-
-    def compare_set(self, context: Context, half: float, variance: float) -> ComparisonResult:
-        """Run learners that know the set [1 - half, 1 + half] in a world with a variance of this set."""
-        ends = {"low": MIDDLE - half, "high": MIDDLE + half}
-        assumed = dict(zip((CLEAN, *ENDS, MIDDLE_NAME), (0.0, *ends.values(), MIDDLE), strict=True))
-
-        def make(variance: float) -> Any:
-            return lambda step: GradientLearner(AssumedVariance(variance), step, RADIUS)
-
-        learners = {name: make(value) for name, value in assumed.items()}
-        learners[MINIMAX] = lambda step: MiddleOfSet(**ends, step_size=step, radius=RADIUS)
-        return self.compare(context, world(variance), learners)
-
-    def compare_shares(self, context: Context, variance: float) -> ComparisonResult:
-        """Run the learners with two copies in a share of the rounds, and one that knows the variance."""
-        copy_moment, learners = 1.0 + variance, {}
-
-        def make(share: float, singles: bool) -> Any:
-            return lambda step: PartlyPaired(share, step, RADIUS, singles)
-
-        for q in self.shares:
-            kinds = {PLUG_IN: make(q, True), PAIRS: make(q, False), SAME_QUERIES: make((1 + q) / 2, False)}
-            learners |= {f"{kind}, q = {q:g}": learner for kind, learner in kinds.items()}
-        informed = world(variance, copy_moment, reveal=True).feedback
-        learners[KNOWN] = lambda step: WithFeedback(GradientLearner(KnownCovariance(), step, RADIUS), informed)
-        return self.compare(context, world(variance, copy_moment), learners)
 
     def compare(self, context: Context, game: Game, learners: Mapping[str, Any]) -> ComparisonResult:
         """Run learners with the best of the candidate steps, chosen in other runs."""
-        tune = BestOf({f"{eta:g}": eta for eta in self.etas})
-        return Comparison(game, learners, L2Ball(RADIUS), tune=tune).run(
-            context, n_runs=self.runs, n_rounds=self.rounds
-        )
+        comparison = Comparison(game, learners, L2Ball(RADIUS), tune=BestOf({f"{eta:g}": eta for eta in self.etas}))
+        return comparison.run(context, n_runs=self.runs, n_rounds=self.rounds)
 
-    def _set_rows(self, compared: ComparisonResult, half: float, name: str, variance: float) -> list[dict[str, Any]]:
-        middle = COPY_MOMENT - math.sqrt((COPY_MOMENT - MIDDLE) ** 2 - half**2)
-        assumed = 0.0, MIDDLE - half, MIDDLE + half, MIDDLE, middle
-        per_round = dict.fromkeys(("regret", "low", "high"), 1 / self.rounds)
-        return [
-            {"half": half, "learner": row["learner"], "world": name, "eta": row["eta"]}
-            | {key if key == "regret" else f"regret_{key}": row[key] * scale for key, scale in per_round.items()}
-            | {"limit": regret_of(s, variance), "minimax": minimax(half)}
-            for s, row in zip(assumed, compared.rows(), strict=True)
-        ]
-
-    def _share_rows(self, variance: float, compared: ComparisonResult) -> list[dict[str, Any]]:
-        rows = []
-        for row in compared.rows():
-            kind, _, q = row["learner"].partition(", q = ")
-            share = float(q) if q else None
-            columns = {"variance": variance, "share": share, "kind": kind, "least": q and least_regret(variance, share)}
-            rows.append(columns | {key: row[key] for key in ("eta", "queries_per_round", "regret", "low", "high")})
-        return rows
-
-    def _exponents(self, variance: float, result: Any) -> list[dict[str, Any]]:
-        regret = dict(zip(result.learners, result.regret[..., -1], strict=True))
-        rows = []
-        for kind in (PLUG_IN, PAIRS):
-            samples = np.stack([regret[f"{kind}, q = {q:g}"] for q in self.shares])
-            for of, values in ((kind, samples), (f"{kind} less {KNOWN}", samples - regret[KNOWN])):
-                fit = fit_means(np.array(self.shares), np.asarray(values, float))
-                finite = np.isfinite(fit.exponents[0])
-                numbers = {"exponent": fit.exponents[0], "standard_error": fit.errors[0]} if finite else {}
-                rows.append({"variance": variance, "of": of} | {key: float(value) for key, value in numbers.items()})
-        return rows
+    def _sentences(self, place: str, regrets: Mapping[Any, np.ndarray]) -> list[str]:
+        """Return sentences with the exponent of q of the regret above that with the variance known."""
+        sentences = []
+        for name in (PLUG_IN, PAIRS):
+            samples = np.stack([np.asarray(regrets[name, q] - regrets[KNOWN, None], float) for q in self.shares])
+            fit = fit_means(np.array(self.shares), samples)
+            number = f"{fit.exponents[0]:.2f} (standard error {fit.errors[0]:.2f})"
+            sentences.append(f"{place}, {name}: the regret above that with the variance known grows as q^{number}.")
+        return sentences
 
     @figures.paper_style
     def plot(self, values: Sequence[Any], sets: Sequence[Any], shares: Sequence[Any]) -> Any:
         """Plot minimax regrets and regrets of learners against the width, and regret against q for each variance."""
         title = (
-            f"One noisy copy, partly known noise: {self.runs} runs of {self.rounds:,} rounds, 95 % intervals; the "
-            "regret with a set of variances is that of the worse of its two ends"
+            f"One noisy copy, partly known noise: {self.runs} runs of {self.rounds:,} rounds, 95 % intervals; with a "
+            "set of variances, the regret is that of the worse end"
         )
-        panels = 2 + len(self.variances)
-        figure, (left, right, *of_shares) = figures.grid(panels, 2, 2.8, title)
-        halves = [row["half"] for row in values]
-        for i, (key, label) in enumerate(
-            (("linear", "linear"), ("kernel", f"Gaussian kernel, radius {self.radius:g}"), ("all", "all functions"))
-        ):
-            left.plot(halves, [row[key] for row in values], color=COLOURS[i], label=f"minimax, {label}")
-        left.plot(halves, [row["computed"] for row in values], "o", color=COLOURS[0], ms=3, label="minimax, computed")
-        figures.finish(left, "half width of the set", "regret a round", "minimax regret", log="xy")
-        right.plot(half, [row["linear"] for row in values], color="black", **bound_look(), label="minimax, linear")
-        for name, (colour, line) in SET_STYLES.items():
-            own = [row for row in sets if row["learner"] == name]
-            worse = [
-                max((row for row in own if row["half"] == h), key=lambda row: row["regret"]) for h in self.measured
-            ]
-            figures.plot_rows(right, worse, "half", "regret", color=colour, ls=line, label=name)
-        figures.finish(right, "half width of the set", "regret a round", "learners, the worse end", log="xy")
+        figure, (left, right, *of_shares) = figures.grid(2 + len(self.variances), 2, 2.6, title)
+        worse = {(row["half"], row["learner"]): row for row in sorted(sets, key=lambda row: row["regret"])}
+        exact = [row | {"low": row["regret"], "high": row["regret"]} for row in values]
+        draw(left, exact, "half", "minimax regret", "half width", "regret a round")
+        line = {"color": "black", **bound_look()}
+        right.plot(self.halves, [minimax(half) for half in self.halves], label="minimax, linear", **line)
+        rows = sorted(worse.values(), key=lambda row: row["half"])
+        draw(right, rows, "half", "learners that know the set", "half width", "regret a round")
         for axes, variance in zip(of_shares, self.variances, strict=True):
-            for kind in (PLUG_IN, PAIRS, SAME_QUERIES):
-                own = [row for row in shares if (row["kind"], row["variance"]) == (kind, variance)]
-                colour, line = STYLES[kind]
-                figures.plot_rows(axes, own, "share", "regret", color=colour, ls=line, label=kind)
-            axes.plot(self.shares, [row["least"] for row in own], color="black", **bound_look(), label="lower bound")
-            known = next(row for row in shares if (row["kind"], row["variance"]) == (KNOWN, variance))
-            axes.axhline(known["regret"], color=STYLES[KNOWN][0], ls=STYLES[KNOWN][1], label=KNOWN)
-            figures.finish(axes, "share q of pairs", "regret", f"variance of the noise {variance:g}", log="xy")
+            known, *rows = [row for row in shares if row["variance"] == variance]
+            axes.axhline(known["regret"], color="0.5", label=KNOWN)
+            axes.plot(self.shares, [least_regret(variance, q) for q in self.shares], label="lower bound", **line)
+            draw(axes, rows, "share", f"noise of variance {variance:g}", "share q of pairs", "regret")
         figures.legend_below(figure, 3)
         return figure
 
 
-def least_regret(variance: float, share: float) -> float:
-    """Return the lower bound b^2 / (8 M^3 q I) on the regret for M = 1, as T grows."""
-    information = (variance**-2 + (2 + variance - 2 * CROSS_MOMENT**2 / LABEL_MOMENT) ** -2) / 2
-    return CROSS_MOMENT**2 / (8 * share * information)
+def draw(axes: Any, rows: Sequence[Mapping[str, Any]], x: str, title: str, xlabel: str, ylabel: str) -> None:
+    """Draw the regret of each learner against the column x."""
+    names = list(dict.fromkeys(row["learner"] for row in rows))
+    for name, look in zip(names, line_looks(len(names)), strict=True):
+        own = [row for row in rows if row["learner"] == name]
+        figures.plot_rows(axes, own, x, "regret", label=name, **look | {"markevery": 1})
+    figures.finish(axes, xlabel, ylabel, title, log="xy")

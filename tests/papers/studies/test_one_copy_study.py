@@ -149,7 +149,7 @@ def test_partly_paired_equals_a_numpy_loop(share, singles, eta, radius):
     w, t, pairs, expected = np.zeros(3), 0, [], []
     with jax.enable_x64(True):
         uniform = [float(jax.random.uniform(key, (), jnp.float64)) for key in keys]
-        played = play(study.PartlyPaired(share, jo.InverseSqrt(eta), radius, singles), X, y, keys)
+        played = play(study.PartlyPaired(share, singles, jo.InverseSqrt(eta), radius), X, y, keys)
     for (x, other), target, u in zip(X, y, uniform, strict=True):
         if not pairs or u < share:
             gradient = (w @ x - target) * other + (w @ other - target) * x
@@ -166,12 +166,12 @@ def test_partly_paired_equals_a_numpy_loop(share, singles, eta, radius):
 
 
 @pytest.mark.parametrize(("low", "high", "eta", "radius"), [(0.0, 0.5, 0.3, 1.0), (0.4, 0.9, 0.1, 0.3)])
-def test_middle_of_set_equals_a_numpy_loop(low, high, eta, radius):
+def test_known_set_equals_a_numpy_loop(low, high, eta, radius):
     rng, keys = np.random.default_rng(0), jax.random.split(jax.random.key(1), 40)
     X, y = rng.normal(size=(40, 2, 1)), rng.normal(size=40)
     w, squares, expected = np.zeros(1), 0.0, []
     with jax.enable_x64(True):
-        played = play(study.MiddleOfSet(low, high, jo.InverseSqrt(eta), radius), X, y, keys)
+        played = play(study.KnownSet(low, high, jo.InverseSqrt(eta), radius), X, y, keys)
     for t, (x, target) in enumerate(zip(X[:, 0], y, strict=True), 1):
         squares += float(x @ x)
         moment = np.sqrt(max(squares / t - low, 0) * max(squares / t - high, 0))
@@ -184,9 +184,9 @@ def test_the_quick_study_counts_queries_and_respects_the_minimax_value():
     context = Context(mesh=default_mesh(jax.devices()[:1]))
     tables = study.OneCopy(**QUICK["one-copy"]).run(context).tables
     for row in tables["shares"].rows:
-        wanted = {study.PAIRS: 2 * (row["share"] or 0), study.KNOWN: 1}.get(row["kind"], 1 + (row["share"] or 0))
+        wanted = {study.PAIRS: 2 * (row["share"] or 0), study.KNOWN: 1}.get(row["learner"], 1 + (row["share"] or 0))
         assert row["queries_per_round"] == pytest.approx(wanted, abs=0.05)
-    for name in (study.CLEAN, study.MIDDLE_NAME, study.MINIMAX, *study.ENDS):
+    for name in (study.CLEAN, study.CENTRE, study.MINIMAX, study.LOW, study.HIGH):
         pair = [row for row in tables["sets"].rows if row["learner"] == name]
         assert max(row["limit"] for row in pair) >= pair[0]["minimax"] - 1e-12
-        assert max(row["regret_high"] for row in pair) > pair[0]["minimax"]
+        assert max(row["high"] for row in pair) > pair[0]["minimax"]
