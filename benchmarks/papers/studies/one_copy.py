@@ -73,16 +73,17 @@ PLUG_IN, PAIRS, SAME_QUERIES = "plug-in", "pairs only", "pairs only, equal queri
 KNOWN = "variance known"
 Halves = Annotated[tuple[Annotated[float, Field(gt=0, le=0.6)], ...], Items]
 Shares = Annotated[tuple[Annotated[float, Field(gt=0, le=1)], ...], Items]
-HALF, REGRET = Number("half", "half width", "{:g}"), Interval("regret", form="{:.4g}")
-VARIANCE, LEARNER = Number("variance", form="{:g}"), Text("learner")
-MINIMAX_COLUMNS = HALF, Text("learner", "predictors"), Number("regret", "minimax\nregret a round", "{:.4f}")
+START = Number("half", "half width"), Number("variance"), Text("learner"), Number("eta")
+MINIMAX_COLUMNS = START[0], Text("learner", "predictors"), Number("regret", "minimax\nregret a round", "{:.4f}")
 SET_COLUMNS = (
-    HALF, VARIANCE, LEARNER, Number("eta"), Interval("regret", "regret\na round", "{:.4f}"),
-    Number("limit", form="{:.4f}"), Number("minimax", form="{:.4f}"),
-)  # fmt: skip
+    *START,
+    Interval("regret", form="{:.4f}"),
+    Number("limit", form="{:.4f}"),
+    Number("minimax", form="{:.4f}"),
+)
 SHARE_COLUMNS = (
-    VARIANCE, Number("share", "q"), LEARNER, Number("eta"), Number("queries_per_round", "queries\n/round", "{:.3f}"),
-    REGRET, Number("least", "lower\nbound", "{:.1f}"),
+    *START[1:], Number("share", "q"), Number("queries_per_round", "queries\n/round", "{:.3f}"),
+    Interval("regret", form="{:.1f}"), Number("least", "lower\nbound", "{:.1f}"),
 )  # fmt: skip
 
 
@@ -258,11 +259,8 @@ class OneCopy(Study):
             for variance in self.variances:
                 place, learners = f"variance {variance:g}", {(KNOWN, None): partial(KnownSet, variance, variance)}
                 for q in self.shares:
-                    learners |= {
-                        (PLUG_IN, q): partial(PartlyPaired, q, True),
-                        (PAIRS, q): partial(PartlyPaired, q, False),
-                    }
-                    learners[SAME_QUERIES, q] = partial(PartlyPaired, (1 + q) / 2, False)
+                    cases = (PLUG_IN, q, True), (PAIRS, q, False), (SAME_QUERIES, (1 + q) / 2, False)
+                    learners |= {(name, q): partial(PartlyPaired, *case) for name, *case in cases}
                 makers = {f"{name}, q = {q}": partial(make, radius=RADIUS) for (name, q), make in learners.items()}
                 compared[place] = own = self.compare(part(place), world(variance, 1 + variance), makers)
                 for (name, q), row in zip(learners, own.rows(), strict=True):
