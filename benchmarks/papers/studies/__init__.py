@@ -33,7 +33,7 @@ SOURCES = {
     "gaussian-noise": _ASSUMPTIONS,
     "radial-kernels": _ASSUMPTIONS,
     "impossibility": _NOISY_KERNELS,
-    "one-copy": "between Theorem 3 (noisy data with kernels) and Theorem 2 (distributional assumptions), both of 2010",
+    "one-copy": "Beyond Cesa-Bianchi, Shalev-Shwartz and Shamir 2010: partly known noise",
     "multikernel": _MULTIKERNEL,
     "multikernel-rates": _MULTIKERNEL,
     "attributes": _ATTRIBUTES,

@@ -1,9 +1,10 @@
 """One noisy copy and partly known noise: regret between impossibility and sqrt(T).
 
-With one copy per round, regret is linear in T if the noise is unknown (Cesa-Bianchi, Shalev-Shwartz, Shamir, COLT 2010,
-Theorem 3), and of order sqrt(T) if its covariance is known (the same authors, "Online learning of noisy data", 2010,
-Theorem 2). Here the variance is only known to lie in a set, or it is estimated in a share q of the rounds, with two
-copies. The papers do not answer these questions.
+With one copy per round, regret is linear in T if the noise is unknown (Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online
+learning of noisy data with kernels", COLT 2010, Theorem 3), and of order sqrt(T) if its covariance is known (the same
+authors, "Learning from noisy data under distributional assumptions", NIPS workshop 2010, Theorem 2). Here the variance
+is only known to lie in a set, or it is estimated in a share q of the rounds, with two copies. Neither paper has these
+cases.
 
 Two worlds. Let x be N(0, M), y = theta x + noise, and a copy x + N(0, s), in one dimension. The pair (copy, y) is
 Gaussian with mean 0 and the moments C = M + s, b = theta M and V = E y^2. So for fixed C, b, V the pair has the same
