@@ -231,8 +231,8 @@ class OneCopy(Study):
     """Minimax regret by the width of the set of variances, learners that know the set, and learners that estimate."""
 
     title: ClassVar[str] = "One noisy copy: a variance known up to a set, or estimated from some pairs of copies."
-    runs: int = Field(96, ge=3, le=1_000_000, description="Runs of each learner in each world.")
-    rounds: int = Field(16_384, ge=64, le=10_000_000, description="The horizon.")
+    runs: int = Field(64, ge=3, le=1_000_000, description="Runs of each learner in each world.")
+    rounds: int = Field(8192, ge=64, le=10_000_000, description="The horizon.")
     halves: Halves = Field((0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6), min_length=1, description="Half widths of the set.")
     measured: Halves = Field((0.1, 0.3, 0.6), min_length=1, description="Half widths with measured learners.")
     shares: Shares = Field((0.01, 0.03, 0.1, 0.3), min_length=2, description="Shares q of rounds with two copies.")

@@ -123,7 +123,7 @@ class Copies:
         return self.rows[index]
 
     def copies(self, first, capacity, number):
-        return jnp.where(jnp.arange(capacity)[:, None] < number, self.rows, 0.0)
+        return jnp.where(jnp.arange(capacity, dtype=jnp.int32)[:, None] < number, self.rows, 0.0)
 
 
 def play(learner, X, y, keys):
