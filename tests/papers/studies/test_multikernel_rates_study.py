@@ -12,6 +12,7 @@ from benchmarks.papers.studies.multikernel_rates import (
     ONE,
     ROOT,
     TWO_LEVELS,
+    WITH_EWA,
     MultiKernelRates,
     fit_power,
     leading_terms,
@@ -56,7 +57,12 @@ def test_regrets_equal_those_of_the_normal_equations():
             angles = problem.X @ np.moveaxis(np.asarray(draw.frequencies), 2, 1) + np.asarray(draw.phases)[:, None]
             Z = np.sqrt(2) * np.cos(angles)  # [N, T, m]
             experts = np.stack([normal_equations(Z[i], problem.y, 1.0)[1] for i in range(N)], axis=1)
+            weights, mixture = np.ones(N), []
+            for forecasts, label in zip(np.clip(experts, -1.5, 1.5), problem.y, strict=True):
+                mixture.append(weights @ forecasts / weights.sum())
+                weights = weights * np.exp(-((forecasts - label) ** 2) / 2 / (4 * 1.5**2))
             expected = {
+                WITH_EWA: np.array(mixture),
                 CONCATENATED: normal_equations(np.concatenate(Z, axis=1), problem.y, 1.0)[1],
                 TWO_LEVELS: normal_equations(experts, problem.y, 1.0)[1],
                 ONE: experts[:, 1],
@@ -77,6 +83,21 @@ def test_regrets_have_the_rates_of_the_bounds_with_sqrt_T_features_only():
     # m = 4 features for every T: the approximation error of one kernel grows like T
     grows = exponents["regret against T, m = 4", ONE]
     assert grows["exponent"] - 3 * grows["standard_error"] > 0.65
+
+
+def test_tighter_bounds_equal_the_formulas():
+    """Eq. 17 and 20 as printed, and without a factor N; Eq. 31 (N = 4, lambda = 1, Y = 3/2, |f| = 1, m = 8)."""
+    T, Y2, N, m = 64, 2.25, 4, 8
+    vaw = m * Y2 / 2 * np.log1p(2 * T)
+    one, largest = (0.5 + T) / m + vaw, 2 * Y2 * (T + 1) + 4 * vaw
+    limits = {
+        CONCATENATED: [0.5 / m + factor * T / m + N * vaw for factor in (N, 1)],
+        TWO_LEVELS: [one + 0.5 + N * Y2 / 2 * np.log1p(factor * largest * T) for factor in (N, 1)],
+        WITH_EWA: [one + 4 * Y2 * np.log(N)] * 2,
+    }
+    for name, values in limits.items():
+        found = [SMALL.bound(name, ROOT, T, printed) for printed in (True, False)]
+        np.testing.assert_allclose(found, values, rtol=1e-6)
 
 
 @pytest.mark.long

@@ -1,0 +1,192 @@
+"""The study of one copy and partly known noise: its minimax values, its learners and its bound, against NumPy."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import integrate, optimize, stats
+
+import jaxonline as jo
+from benchmarks.papers.studies import QUICK
+from benchmarks.papers.studies import one_copy as study
+from jaxonline.game import Specs
+from jaxonline.simulation.blocks import default_mesh
+from jaxonline.study import Context
+
+C, B, V = 2.0, 1.0, 3.0
+
+
+def test_the_worlds_have_the_same_moments_of_copy_and_label():
+    for variance in (0.4, 1.0, 1.6):
+        game = study.world(variance)
+        theta, M = float(game.environment.weights[0]), float(game.environment.radius) ** 2
+        noise = game.feedback.noise.covariance_at(jnp.int32(1), jnp.zeros(1))
+        moments = M + float(noise[0, 0]), theta * M, theta**2 * M + float(game.environment.noise_std) ** 2
+        np.testing.assert_allclose(moments, (C, B, V), rtol=1e-6)
+
+
+def of_linear(half):
+    """The least larger regret over w, with the worst of many variances of the set."""
+    M = C - np.linspace(1 - half, 1 + half, 41)
+
+    def worst(w):
+        return np.max(M * (w - B / M) ** 2)
+
+    return optimize.minimize_scalar(worst, bounds=(0, 3), method="bounded", options={"xatol": 1e-9}).fun
+
+
+def of_kernel(half, n, radius):
+    """By duality: the best f in the ball for a mixture of both games, from its multiplier, at the worst mixture."""
+    z = stats.norm.ppf((np.arange(n) + 0.5) / n)
+    z /= np.sqrt(np.mean(z**2))
+    means = z * np.sqrt(1 - half)
+    X, y = np.append(np.add.outer(means, z * np.sqrt(2 * half)), means[:, None], axis=1), means / (1 - half)
+    weights = np.zeros((2, *X.shape))
+    weights[0, :, :-1], weights[1, :, -1] = 1 / n**2, 1 / n
+    K = np.exp(-(np.subtract.outer(X.ravel(), X.ravel()) ** 2))
+    values, vectors = np.linalg.eigh(K)
+    features = vectors * np.sqrt(np.maximum(values, 0))
+    target = np.repeat(y, n + 1)
+
+    def least(mixture):
+        p = np.tensordot(mixture, weights, 1).ravel()
+        A, b = features.T @ (p[:, None] * features), features.T @ (p * target)
+
+        def norm(log):
+            return np.linalg.norm(np.linalg.solve(A + np.exp(log) * np.eye(len(b)), b)) - radius
+
+        log = optimize.brentq(norm, -20, 5)
+        return p @ (features @ np.linalg.solve(A + np.exp(log) * np.eye(len(b)), b) - target) ** 2
+
+    ends = np.array([least(mixture) for mixture in np.eye(2)])
+
+    def dual(a):
+        return least(np.array([1 - a, a])) - np.array([1 - a, a]) @ ends
+
+    return -optimize.minimize_scalar(lambda a: -dual(a), bounds=(0, 1), method="bounded").fun
+
+
+def of_all(half):
+    """By quadrature at the worst mixture."""
+    p = [stats.norm(scale=np.sqrt(1 + sign * half)).pdf for sign in (1, -1)]
+    gap = (B / (1 - half) - B / (1 + half)) ** 2
+
+    def value(a):
+        def f(x):
+            return a * p[0](x) * (1 - a) * p[1](x) / (a * p[0](x) + (1 - a) * p[1](x)) * gap * x**2
+
+        return 2 * integrate.quad(f, 0, 9)[0]
+
+    return -optimize.minimize_scalar(lambda a: -value(a), bounds=(0.01, 0.99), method="bounded").fun
+
+
+@pytest.mark.parametrize("half", [0.2, 0.6])
+def test_minimax_values_equal_independent_programs(half):
+    assert study.minimax(half) == pytest.approx(of_linear(half), rel=1e-5)
+    assert study.minimax_of_games(half, 6, 6, study.RADIUS) == pytest.approx(study.minimax(half), rel=1e-5)
+    kernel = jo.kernels.Gaussian(1.0)
+    assert study.minimax_of_games(half, 6, 6, 1.5, kernel) == pytest.approx(of_kernel(half, 6, 1.5), rel=1e-3)
+    assert study.minimax_of_all(half) == pytest.approx(of_all(half), rel=1e-5)
+
+
+def test_the_middle_has_the_minimax_regret_at_both_ends():
+    half = 0.6
+    middle = C - np.sqrt((C - 1) ** 2 - half**2)
+    at_ends = [study.regret_of(middle, 1 + sign * half) for sign in (1, -1)]
+    np.testing.assert_allclose(at_ends, of_linear(half), rtol=1e-5)
+    assert max(study.regret_of(1.0, 1 + sign * half) for sign in (1, -1)) > 1.3 * of_linear(half)
+
+
+def test_the_lower_bound_uses_the_fisher_information_of_a_pair():
+    """The divergence of two copies and the label from those of another variance, with the same law of one copy."""
+
+    def covariance(s):
+        return np.array([[1 + 0.7, 1 + 0.7 - s, B], [1 + 0.7 - s, 1 + 0.7, B], [B, B, V]])
+
+    step, K = 1e-3, covariance(0.7)
+    product = np.linalg.solve(covariance(0.7 + step), K)
+    divergence = (np.trace(product) - 3 - np.linalg.slogdet(product)[1]) / 2
+    information = 2 * divergence / step**2
+    assert study.least_regret(0.7, 0.1) == pytest.approx(B**2 / (8 * 0.1 * information), rel=5e-3)
+
+
+class Copies:
+    """An oracle of two given copies and a label."""
+
+    def __init__(self, rows, y):
+        self.rows, self.y = jnp.asarray(rows), jnp.asarray(y)
+
+    def label(self):
+        return self.y
+
+    def copy(self, index):
+        return self.rows[index]
+
+    def copies(self, first, capacity, number):
+        return jnp.where(jnp.arange(capacity, dtype=jnp.int32)[:, None] < number, self.rows, 0.0)
+
+
+def play(learner, X, y, keys):
+    """The hypotheses of a learner of this study, round by round."""
+    spec = jax.ShapeDtypeStruct(X.shape[2:], X.dtype), jax.ShapeDtypeStruct((), X.dtype)
+    state, hypotheses = learner.init(None, Specs(*spec)), []
+    update = jax.jit(lambda key, state, rows, y: learner.update(key, state, Copies(rows, y))[0])
+    for key, rows, target in zip(keys, X, y, strict=True):
+        state = update(key, state, rows, target)
+        hypotheses.append(np.asarray(state.w))
+    return np.array(hypotheses)
+
+
+def step(w, gradient, eta, t, radius):
+    w = w - eta / np.sqrt(t) * gradient
+    return w * min(1.0, radius / np.linalg.norm(w))
+
+
+@pytest.mark.parametrize(("share", "singles", "eta", "radius"), [(0.3, True, 0.4, 0.8), (0.6, False, 0.2, 1.1)])
+def test_partly_paired_equals_a_numpy_loop(share, singles, eta, radius):
+    rng, keys = np.random.default_rng(0), jax.random.split(jax.random.key(1), 40)
+    X, y = rng.normal(size=(40, 2, 3)), rng.normal(size=40)
+    w, t, pairs, expected = np.zeros(3), 0, [], []
+    with jax.enable_x64(True):
+        uniform = [float(jax.random.uniform(key, (), jnp.float64)) for key in keys]
+        played = play(study.PartlyPaired(share, singles, jo.InverseSqrt(eta), radius), X, y, keys)
+    for (x, other), target, u in zip(X, y, uniform, strict=True):
+        if not pairs or u < share:
+            gradient = (w @ x - target) * other + (w @ other - target) * x
+        elif singles:
+            gradient = 2 * (w @ x - target) * x - 2 * np.mean(pairs, axis=0) @ w
+        if not pairs or u < share or singles:
+            t += 1
+            w = step(w, gradient, eta, t, radius)
+        if not pairs or u < share:
+            pairs.append(np.outer(x - other, x - other) / 2)
+        expected.append(w)
+    assert 3 < len(pairs) < 35
+    np.testing.assert_allclose(played, expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize(("low", "high", "eta", "radius"), [(0.0, 0.5, 0.3, 1.0), (0.4, 0.9, 0.1, 0.3)])
+def test_known_set_equals_a_numpy_loop(low, high, eta, radius):
+    rng, keys = np.random.default_rng(0), jax.random.split(jax.random.key(1), 40)
+    X, y = rng.normal(size=(40, 2, 1)), rng.normal(size=40)
+    w, squares, expected = np.zeros(1), 0.0, []
+    with jax.enable_x64(True):
+        played = play(study.KnownSet(low, high, jo.InverseSqrt(eta), radius), X, y, keys)
+    for t, (x, target) in enumerate(zip(X[:, 0], y, strict=True), 1):
+        squares += float(x @ x)
+        moment = np.sqrt(max(squares / t - low, 0) * max(squares / t - high, 0))
+        w = step(w, 2 * (w @ x - target) * x - 2 * (squares / t - moment) * w, eta, t, radius)
+        expected.append(w)
+    np.testing.assert_allclose(played, expected, rtol=1e-10)
+
+
+def test_the_quick_study_counts_queries_and_respects_the_minimax_value():
+    context = Context(mesh=default_mesh(jax.devices()[:1]))
+    tables = study.OneCopy(**QUICK["one-copy"]).run(context).tables
+    for row in tables["shares"].rows:
+        wanted = {study.PAIRS: 2 * (row["share"] or 0), study.KNOWN: 1}.get(row["learner"], 1 + (row["share"] or 0))
+        assert row["queries_per_round"] == pytest.approx(wanted, abs=0.05)
+    for name in (study.CLEAN, study.CENTRE, study.MINIMAX, study.LOW, study.HIGH):
+        pair = [row for row in tables["sets"].rows if row["learner"] == name]
+        assert max(row["limit"] for row in pair) >= pair[0]["minimax"] - 1e-12
+        assert max(row["high"] for row in pair) > pair[0]["minimax"]
