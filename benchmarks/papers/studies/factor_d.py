@@ -40,7 +40,7 @@ from jaxonline.game import Specs
 from jaxonline.learners import AER, ExponentiatedGradient
 from jaxonline.learners.attributes import minimise_on_l1_ball, project_l1_ball
 from jaxonline.results.report.plotting import line_looks
-from jaxonline.results.report.tables import Table
+from jaxonline.results.report.tables import Interval, Number, Table
 from jaxonline.study import Context, Report
 
 Parts = tuple[Any, Callable[..., Any], Callable[..., jax.Array]]  # start, step and hypothesis of a learner
@@ -54,8 +54,9 @@ STRATEGIES: dict[str, tuple[int, Callable[[int], float]]] = {
     "most probable": (1024, lambda d: 1.1), "Thompson sampling": (256, lambda d: 1.3),
     "halving": (1024, lambda d: 4.0), "random attributes": (128, lambda d: 1.2 + 0.5 * math.log(d)),
     "Baseline, E xx' = I": (128, lambda d: 7.0), "Baseline": (64, lambda d: 2.2 * d**0.5),
-    "exponentiated gradient": (128, lambda d: 4.5 * math.log(2 * d)), "AER": (64, lambda d: 7 * d**1.35),
+    "exponentiated gradient": (64, lambda d: 4.5 * math.log(2 * d)), "AER": (64, lambda d: 7 * d**1.35),
 }  # fmt: skip
+THEOREM = *map(Number, ("d", "k", "m", "B", "predictor 0", "bound")), Interval("AER"), Number("below from")
 # d, k, m and eps for which AER's theorem bounds the excess risk by less than 4 eps, which the predictor 0 has.
 CASES = (2, 2, 20000, 0.25), (4, 2, 100000, 0.25), (4, 4, 50000, 0.25), (8, 2, 300000, 0.25), (4, 2, 300000, 0.06)
 
@@ -99,13 +100,14 @@ class FactorD(Study):
         ]  # fmt: skip
         exact = [exact_row(d, k) for k in (1, K) for d in range(k + 1, self.exact + 1)]
         lines, setting = [{"d": d} | example_bounds(d) for d in self.dimensions], f"excess risk {EPS:.4f}"
+        heads = [Number(name, name.replace(", ", ",\n"), "{:,.4g}") for name in lines[0]]
         theorem = [theorem_row(self.learner_runs // 4, context.seed, *case) for case in CASES[: self.cases]]
         tables = {
             "examples": Table(f"Examples for the {setting}, k = {K}, with 95 % intervals", rows, group="strategy"),
             "exponents": Table("Exponents of d, with 95 % intervals", [fit_exponent(*item) for item in needed.items()]),
             "exact": Table(f"Exact numbers of examples for the {setting}", exact),
-            "theorem": Table("Theorem 2: AER with the theorem's lambda, mean excess risk", theorem),
-            "bounds": Table(f"Bounds on the examples for the {setting}, k = {K}", lines),
+            "theorem": Table("Theorem 2: AER with the theorem's lambda, mean excess risk", theorem, THEOREM),
+            "bounds": Table(f"Bounds on the examples for the {setting}, k = {K}", lines, heads),
         }
         return Report(tables, {"figure": lambda: plot(rows, lines, exact)})
 
@@ -335,8 +337,8 @@ def theorem_row(runs: int, seed: int, d: int, k: int, m: int, eps: float) -> dic
     theorem, parts = bounds.aer_regret(d, k, radius, radius, m), partial(averaged, lambda rate: AER(k, rate, radius))
     excess = learner_risks(parts, [theorem.regularizer], HiddenAttribute(d, eps), k, np.array([m]), keys).ravel()
     low, high = stats.t.interval(0.95, runs - 1, excess.mean(), stats.sem(excess))
-    row = {"d": d, "k": k, "m": m, "B": radius, "trivial": 4 * eps, "bound": theorem.value / m}
-    return row | {"excess": excess.mean(), "low": low, "high": high, "first": first_below(d, k, radius, 4 * eps)}
+    row = {"d": d, "k": k, "m": m, "B": radius, "predictor 0": 4 * eps, "bound": theorem.value / m}
+    return row | {"AER": excess.mean(), "low": low, "high": high, "below from": first_below(d, k, radius, 4 * eps)}
 
 
 @figures.paper_style
