@@ -73,7 +73,7 @@ QUICK: dict[str, dict[str, Any]] = {
     },
     "attributes": {"quick": True, "pairs": ((0, 1),), "splits": 1},
     "factor-d": {
-        "dimensions": (8, 16),
+        "dimensions": (8, 12),
         "only": ("most probable", "halving", "AER"),
         "exact": 3,
         "runs": 200,
