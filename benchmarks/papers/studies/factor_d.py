@@ -80,7 +80,7 @@ class FactorD(Study):
         (8, 16, 32, 64, 128, 256, 512, 1024), min_length=2, description="Numbers d of attributes."
     )
     only: Names = Field((), description="Strategies to play, by default all.")
-    exact: int = Field(4, ge=2, le=5, description="Largest d of the exact computation.")
+    exact: int = Field(4, ge=3, le=5, description="Largest d of the exact computation.")
     runs: int = Field(1000, ge=4, description="Runs of each strategy.")
     learner_runs: int = Field(256, ge=64, description="Runs of each learner, 16 times those of AER.")
     cases: int = Field(len(CASES), ge=1, le=len(CASES), description="Number of cases of AER's theorem.")
@@ -198,8 +198,7 @@ def halving_risks(rng: np.random.Generator, d: int, k: int, passes: int, runs: i
     total, chance, seen, examples = np.zeros((runs, d)), np.full((runs, d), 0.5), 0, 0
     chance[:, 0] += U / 2
     for phase in range(1, math.ceil(math.log2(d)) + 2):
-        order = np.argsort(-total - rng.random(total.shape), axis=1)  # ties at random
-        kept = order[:, : -(-d // 2 ** (phase - 1))]
+        kept = np.argsort(-total - rng.random(total.shape), axis=1)[:, : -(-d // 2 ** (phase - 1))]  # ties at random
         total, chance = (np.take_along_axis(array, kept, axis=1) for array in (total, chance))
         n, survivors = phase * passes, kept.shape[1]
         total, seen, examples = total + rng.binomial(n, chance), seen + n, examples + max(n, -(-n * survivors // k))
@@ -253,8 +252,7 @@ def learner_risks(
     """Return the excess risks [rates, runs, records] after `ends` examples. All rates see the same examples."""
 
     def run(rate: jax.Array, key: jax.Array) -> jax.Array:
-        first, step, hypothesis = parts(hidden.dimension, rate)
-        law = hidden.init(key)
+        (first, step, hypothesis), law = parts(hidden.dimension, rate), hidden.init(key)
 
         def play(t: jax.Array, state: Any) -> Any:
             draw, answer, choice = jax.random.split(jax.random.fold_in(key, t), 3)
