@@ -267,7 +267,7 @@ def _describe(
         warnings.warn(f"{estimator}: {notes[-1]}", HeavyWeightsWarning, stacklevel=5)
     if weighed.unsupported > 0:
         notes.append(f"rewards of arms that the log never tries are unknown; {options.untried}")
-        if weighed.unsupported > MAX_UNSUPPORTED:
+        if weighed.unsupported > max(MAX_UNSUPPORTED, 3.0 / n):
             known = f"{100 * weighed.unsupported:.3g} % of the policy's probability is on arms that the log never tries"
             warnings.warn(f"{estimator}: {known}; {options.untried}", UnsupportedArmsWarning, stacklevel=5)
     if math.isnan(value + low) or (n == 1 and options.interval == "bootstrap"):
@@ -365,7 +365,8 @@ def ips(
     Warns:
         HeavyWeightsWarning: one row has more than 5 % of all weight (with fewer than 60 rows: 3 / rows), or the
             effective sample size is below 100 and below 5 % of the rows.
-        UnsupportedArmsWarning: the policy chooses arms that the log never tries with probability above 1 %.
+        UnsupportedArmsWarning: the policy chooses arms that the log never tries with probability above 1 % (with
+            fewer than 300 rows: 3 / rows).
 
     References:
         Horvitz and Thompson (1952), "A generalization of sampling without replacement from a finite universe". For
