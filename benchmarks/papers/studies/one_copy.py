@@ -26,12 +26,16 @@ A share q of rounds with two copies. The expected squared error of the estimated
 u/(q t), where u = E |(x~ - x~')(x~ - x~')'/2 - Sigma|^2. A bias of 2 (Sigma - Sigma^) w in the gradient adds at most 4
 W^2 |Sigma - Sigma^| to the regret of a round, so at most 8 W^2 sqrt(u T / q) in all, for hypotheses in a ball of radius
 W and any instances. In the worlds above, an error e of the variance moves the best w by b e / M^2, which costs only b^2
-e^2 / M^3 per round, so about 2 s^2 b^2 / (M^3 q) ln T in all, as u = 2 s^2. (This is not a bound.)
+e^2 / M^3 per round, so about 2 s^2 b^2 / (M^3 q) ln T in all (with d coordinates d + 1 in place of 2; no bound).
 
 A lower bound in these worlds. For s and s + delta, only rounds with two copies distinguish the worlds, and each has the
-divergence I delta^2 / 2 to first order, where I = (s^-2 + (2 M + s - 2 b^2/V)^-2)/2 is the Fisher information of (copy,
-copy, label) about s for fixed C, b, V. The least sum of both regrets is b^2 delta^2 / (2 M^3) per round. With delta^2 =
-1/(q T I), the total variation is at most 1/2 (Pinsker), so the larger regret is at least b^2 / (8 M^3 q I) as T grows.
+divergence I delta^2 / 2 to first order, where I is the Fisher information of (copy, copy, label) about s for fixed C,
+b, V: the mean of s^-2 and (2 M + s - 2 b^2/V)^-2, plus that of s^-2 and (2 M + s)^-2 for a further coordinate, which is
+independent of y. The least sum of both regrets is b^2 delta^2 / (2 M^3) per round. With delta^2 = 1/(q T I), the total
+variation is at most 1/2 (Pinsker), so the larger regret is at least b^2 / (8 M^3 q I) as T grows.
+
+The learners play in two dimensions, with a second coordinate of x that is independent of y; b is (1, 0), and all that
+is said above of linear predictors holds there with the same numbers.
 """
 
 import itertools
@@ -153,10 +157,11 @@ class PartlyPaired(CorrectedLearner):
 
 @struct
 class KnownSet(CorrectedLearner):
-    """Gradient descent on one copy, corrected with the minimax middle of a set [low, high] of variances, for d = 1.
+    """Gradient descent on one copy, corrected with the minimax middle of a set [low, high] of variances.
 
-    The middle is C - sqrt((C - low)(C - high)), where C is the mean square of the copies so far. For low = high it is
-    this variance, as in `KnownCovariance`, unless C is smaller.
+    The middle is C - sqrt((C - low)(C - high)), where C is the mean square of the coordinates of the copies so far. It
+    is minimax if all coordinates of x have one variance. For low = high it is this variance, as in `KnownCovariance`,
+    unless C is smaller.
     """
 
     low: types.NonNegative
@@ -168,16 +173,19 @@ class KnownSet(CorrectedLearner):
         """Take a copy, and move."""
         w, x, t = state.w, oracle.copy(0), state.t + 1
         total = state.total + jnp.outer(x, x)
-        C = total[0, 0] / t.astype(w.dtype)
+        C = jnp.trace(total) / (len(x) * t.astype(w.dtype))
         ends = (jnp.maximum(C - jnp.asarray(end, w.dtype), 0.0) for end in (self.low, self.high))
         gradient = squared_loss_gradient(w, x, oracle.label(), x) - 2 * (C - jnp.sqrt(math.prod(ends))) * w
         return CorrectedState(self.move(w, gradient, t), t, state.pairs, total), ()
 
 
 def world(variance: float, copy_moment: float = COPY_MOMENT) -> Game:
-    """Return the game with this variance of the noise, and with the moments C (by default 2), b = 1 and V = 3."""
+    """Return the game with this variance of the noise, and with the moments C (by default 2), b = 1 and V = 3.
+
+    It has a second coordinate, independent of the label, because XLA takes minutes to compile games with d = 1.
+    """
     M = copy_moment - variance
-    model = LinearModel([CROSS_MOMENT / M], math.sqrt(LABEL_MOMENT - CROSS_MOMENT**2 / M), math.sqrt(M))
+    model = LinearModel([CROSS_MOMENT / M, 0.0], math.sqrt(LABEL_MOMENT - CROSS_MOMENT**2 / M), math.sqrt(2 * M))
     return Game(model, NoisyCopies(noise.gaussian(variance)))
 
 
@@ -223,7 +231,8 @@ def minimax_of_all(half: float) -> float:
 
 def least_regret(variance: float, share: float) -> float:
     """Return the lower bound b^2 / (8 M^3 q I) on the regret for M = 1, as T grows."""
-    information = (variance**-2 + (2 + variance - 2 * CROSS_MOMENT**2 / LABEL_MOMENT) ** -2) / 2
+    of_second = variance**-2 + (2 + variance) ** -2  # the second coordinate tells about the variance, too
+    information = (variance**-2 + (2 + variance - 2 * CROSS_MOMENT**2 / LABEL_MOMENT) ** -2 + of_second) / 2
     return CROSS_MOMENT**2 / (8 * share * information)
 
 

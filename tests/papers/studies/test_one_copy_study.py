@@ -19,8 +19,8 @@ C, B, V = 2.0, 1.0, 3.0
 def test_the_worlds_have_the_same_moments_of_copy_and_label():
     for variance in (0.4, 1.0, 1.6):
         game = study.world(variance)
-        theta, M = float(game.environment.weights[0]), float(game.environment.radius) ** 2
-        noise = game.feedback.noise.covariance_at(jnp.int32(1), jnp.zeros(1))
+        theta, M = float(game.environment.weights[0]), float(game.environment.radius) ** 2 / 2
+        noise = game.feedback.noise.covariance_at(jnp.int32(1), jnp.zeros(2))
         moments = M + float(noise[0, 0]), theta * M, theta**2 * M + float(game.environment.noise_std) ** 2
         np.testing.assert_allclose(moments, (C, B, V), rtol=1e-6)
 
@@ -101,11 +101,15 @@ def test_the_lower_bound_uses_the_fisher_information_of_a_pair():
     """The divergence of two copies and the label from those of another variance, with the same law of one copy."""
 
     def covariance(s):
-        return np.array([[1 + 0.7, 1 + 0.7 - s, B], [1 + 0.7 - s, 1 + 0.7, B], [B, B, V]])
+        pair = np.array([[1.7, 1.7 - s], [1.7 - s, 1.7]])
+        return np.block([
+            [pair, np.zeros((2, 2)), np.full((2, 1), B)], [np.zeros((2, 2)), pair, np.zeros((2, 1))],
+            [np.full((1, 2), B), np.zeros((1, 2)), np.full((1, 1), V)],
+        ])  # fmt: skip
 
     step, K = 1e-3, covariance(0.7)
     product = np.linalg.solve(covariance(0.7 + step), K)
-    divergence = (np.trace(product) - 3 - np.linalg.slogdet(product)[1]) / 2
+    divergence = (np.trace(product) - 5 - np.linalg.slogdet(product)[1]) / 2
     information = 2 * divergence / step**2
     assert study.least_regret(0.7, 0.1) == pytest.approx(B**2 / (8 * 0.1 * information), rel=5e-3)
 
@@ -168,12 +172,12 @@ def test_partly_paired_equals_a_numpy_loop(share, singles, eta, radius):
 @pytest.mark.parametrize(("low", "high", "eta", "radius"), [(0.0, 0.5, 0.3, 1.0), (0.4, 0.9, 0.1, 0.3)])
 def test_known_set_equals_a_numpy_loop(low, high, eta, radius):
     rng, keys = np.random.default_rng(0), jax.random.split(jax.random.key(1), 40)
-    X, y = rng.normal(size=(40, 2, 1)), rng.normal(size=40)
-    w, squares, expected = np.zeros(1), 0.0, []
+    X, y = rng.normal(size=(40, 2, 2)), rng.normal(size=40)
+    w, squares, expected = np.zeros(2), 0.0, []
     with jax.enable_x64(True):
         played = play(study.KnownSet(low, high, jo.InverseSqrt(eta), radius), X, y, keys)
     for t, (x, target) in enumerate(zip(X[:, 0], y, strict=True), 1):
-        squares += float(x @ x)
+        squares += float(x @ x) / 2
         moment = np.sqrt(max(squares / t - low, 0) * max(squares / t - high, 0))
         w = step(w, 2 * (w @ x - target) * x - 2 * (squares / t - moment) * w, eta, t, radius)
         expected.append(w)
