@@ -75,7 +75,7 @@ def test_estimates_equal_the_loop_and_both_moments_its_enumeration(name, x64):
         padded = np.array([[*row, *[7.0] * (4 - len(row))] for row in rows])
         numbers = np.array([len(row) for row in rows], np.int32)
         expected = [loop(f, np.array(row), rate, LEVELS) for row in rows]
-        np.testing.assert_allclose(estimates_from(estimator, padded, numbers), expected, rtol=1e-12)
+        np.testing.assert_allclose(estimates_from(estimator, padded, numbers), expected, rtol=1e-12, atol=1e-14)
         mean, second = enumerated(lambda x, rate: loop(f, x, rate, LEVELS), rate)
         np.testing.assert_allclose(exact_moments(estimator, VALUES, CHANCES), (mean, second), rtol=1e-12)
         np.testing.assert_allclose(mean, of_mean(f), rtol=1e-12)
@@ -93,7 +93,8 @@ def test_planted_errors_are_found():
     ]
     assert np.min(np.abs(np.array(wrong) - right)) > 0.01
     one = enumerated(lambda x, rate: loop(huber, x, rate, LEVELS, base=lambda f, x: f(x[0])), 1.5)
-    assert one[0] == pytest.approx(right) and one[1] > enumerated(lambda x, rate: loop(huber, x, rate, LEVELS), 1.5)[1]
+    assert one[0] == pytest.approx(right)
+    assert one[1] > enumerated(lambda x, rate: loop(huber, x, rate, LEVELS), 1.5)[1]
 
 
 def test_the_square_has_its_closed_forms_and_attains_the_bound_of_the_bias():
@@ -113,7 +114,8 @@ def test_numbers_of_copies_have_their_distribution():
     drawn = np.asarray(jax.vmap(law.sample)(jax.random.split(jax.random.key(3), 4000)))
     p = probabilities(1.5, 3)
     shares = [(drawn == 2**k).mean() for k in range(4)]
-    assert np.all(np.abs(shares - p) < 4 * np.sqrt(p / 4000)) and sum(shares) == 1.0
+    assert np.all(np.abs(shares - p) < 4 * np.sqrt(p / 4000))
+    assert sum(shares) == 1.0
     np.testing.assert_allclose(law.tail(np.array([0, 2, 3, 9])), [1, p[1:].sum(), p[2:].sum(), 0], rtol=1e-5)
     np.testing.assert_allclose(np.exp(law.log_table(5)), [0, p[0], p[1], 0, p[2]], rtol=1e-6)
 
@@ -134,7 +136,7 @@ def test_drawn_copies_are_those_of_the_estimate():
 @pytest.mark.parametrize("name", CASES)
 def test_a_gradient_is_the_slope_from_other_copies_times_a_copy(name):
     """Huber's residuals have a noisy label each; the margin of the logistic loss has the label as a factor."""
-    loss, f = CASES[name]
+    loss, _ = CASES[name]
     noisy_labels = jo.noise.gaussian(0.5) if name == "Huber" else None
     feedback = jo.NoisyCopies(jo.noise.gaussian(0.4), label_noise=noisy_labels)
     estimator, w = LengthTimesCopy(GradientLength.multilevel(loss, PowersOfTwo(1.1, LEVELS))), jnp.array([0.5, -0.3])
