@@ -11,9 +11,9 @@ with probability p_K, and is (f(X_1) + ... + f(X_n))/n + Delta_K / p_K, where De
   q/2. With q = 4 the rates between 1 and 2 have both, and 3/2 is in the middle.
 * Bias: |E f((X_1 + ... + X_n)/n) - f(E X)| <= M Var X / 2^(L + 1) for the largest level L.
 
-Source: Rhee and Glynn (2015) for random levels, Blanchet and Glynn (2015) for functions of means. With f(X_1) in
-place the mean of the f(X_j), or in a single term (f(X_1) / p_0 at level 0), the expectation is the same, and second
-moments are larger in all cases of `benchmarks/papers/docs/multilevel.md`.
+Source: Rhee and Glynn (2015) for random levels, Blanchet and Glynn (2015) for functions of means. With f(X_1) in place of
+the mean of the f(X_j), or in a single term (f(X_1) / p_0 at level 0), the expectation is the same, and the second moment
+is larger in nearly all cases of `benchmarks/papers/docs/multilevel.md`.
 """
 
 from collections.abc import Callable
@@ -71,14 +71,13 @@ class PowersOfTwo(CountDistribution):
 
     def log_pmf(self, n: ArrayLike) -> Float[Array, "*shape"]:
         """Return ln P(N = n); -inf if n is not among 1, 2, ..., 2^L."""
-        return jnp.max(
-            jnp.where(jnp.asarray(n)[..., None] == self.counts, self._log_probabilities(), -jnp.inf), axis=-1
-        )
+        is_drawn, logs = self._compare(jnp.equal, n), self._log_probabilities()
+        return jnp.max(jnp.where(is_drawn, jnp.broadcast_to(logs, is_drawn.shape), -jnp.inf), axis=-1)
 
     def tail(self, n: ArrayLike) -> Float[Array, "*shape"]:
         """Return P(N >= n)."""
-        probabilities = jnp.exp(self._log_probabilities())
-        return jnp.sum(jnp.where(jnp.asarray(n)[..., None] <= self.counts, probabilities, 0.0), axis=-1)
+        is_included, probabilities = self._compare(jnp.less_equal, n), jnp.exp(self._log_probabilities())
+        return jnp.sum(jnp.where(is_included, jnp.broadcast_to(probabilities, is_included.shape), 0.0), axis=-1)
 
     def mean(self) -> float:
         """Return E N."""
@@ -88,6 +87,11 @@ class PowersOfTwo(CountDistribution):
     def counts(self) -> Int[np.ndarray, "levels"]:
         """The numbers 1, 2, ..., 2^L."""
         return 2 ** np.arange(self.max_level + 1, dtype=np.int32)
+
+    def _compare(self, compare: Callable[[Array, Array], Array], n: ArrayLike) -> Array:
+        """Compare each n with the numbers 1, 2, ..., 2^L."""
+        n = jnp.asarray(n)[..., None]
+        return compare(n, jnp.broadcast_to(jnp.asarray(self.counts, n.dtype), (*n.shape[:-1], len(self.counts))))
 
     def _log_probabilities(self) -> Float[Array, "levels"]:
         rate = as_floating(self.rate)

@@ -57,7 +57,7 @@ QUICK: dict[str, dict[str, Any]] = {
         "means": (0.0, 0.5),
         "deviations": (1.0,),
         "levels": 6,
-        "games": ("linear, logistic, radius 1",),
+        "games": ("linear: logistic radius 1",),
         "runs": 12,
         "rounds": 100,
     },

@@ -2,7 +2,8 @@
 
 The estimators of l'(E X) use a random number of copies of X. Part 1 has exact second moments times copies for Gaussian
 X. Part 2 has the regret of gradient descent and of the kernel learner (Cesa-Bianchi, Shalev-Shwartz, Shamir, COLT 2010,
-Algorithm 1) with both estimators, with the same expected number of queries in a round.
+Algorithm 1): the multilevel estimator, the series with a geometric number N that has the same expected number of
+queries in a round, and the series with the cost-aware distribution of N. The Huber loss has polynomials for a series.
 """
 
 import math
@@ -18,7 +19,7 @@ from scipy import optimize
 from benchmarks.papers.comparison import BestOf, Comparison
 from benchmarks.papers.estimators.series import PolynomialSequenceEstimator, SequenceLength, chebyshev
 from benchmarks.papers.studies import figures
-from benchmarks.papers.study import Items, Positive, Study, Words, select_by_name
+from benchmarks.papers.study import Numbers, Positive, Study, Words, select_by_name
 from jaxonline import kernels
 from jaxonline.comparators import RKHSBall
 from jaxonline.environments import DataStream
@@ -30,25 +31,27 @@ from jaxonline.estimators import (
     PowersOfTwo,
     SeriesEstimator,
     cost_aware,
+    limit_counts,
 )
 from jaxonline.estimators.series import exact_second_moment
 from jaxonline.feedback import NoisyCopies, noise
 from jaxonline.game import Game
 from jaxonline.learners import GradientLearner, NoisyKernel, Storage
 from jaxonline.losses import Exponential, Huber, Logistic, SeriesLoss, SmoothedAbsolute, SmoothedHinge
+from jaxonline.parameters.struct import replace
 from jaxonline.results.report.tables import Interval, Number, Table, Text
 from jaxonline.study import Context, Report
 from jaxonline.study.study import ignore_skewness_warnings
 
 LOSSES: dict[str, Any] = {
-    "Huber, kinks at 1/2": Huber(0.5), "logistic": Logistic(), "smoothed hinge, s = 1": SmoothedHinge(1.0),
-    "smoothed hinge, s = 4": SmoothedHinge(4.0), "smoothed absolute, s = 1": SmoothedAbsolute(1.0),
+    "Huber": Huber(0.5), "logistic": Logistic(), "smoothed hinge s = 1": SmoothedHinge(1.0),
+    "smoothed hinge s = 4": SmoothedHinge(4.0), "smoothed absolute s = 1": SmoothedAbsolute(1.0),
     "exponential": Exponential(),
 }  # fmt: skip
 DEGREE = 15  # of the polynomials for the Huber loss
 POINTS = np.linspace(-8.0, 8.0, 401)
 WEIGHTS = np.exp(-0.5 * POINTS**2) / np.exp(-0.5 * POINTS**2).sum()
-SERIES, MULTILEVEL = "series", "multilevel"
+SERIES, COST_AWARE, MULTILEVEL = "series", "series, cost-aware", "multilevel"
 ETAS = (0.03, 0.1, 0.3, 1.0, 3.0)
 LARGEST_SHARE = 0.8  # of radius^2, for the E X^2 of a series
 
@@ -116,15 +119,15 @@ class GameOf(NamedTuple):
     @property
     def name(self) -> str:
         """The label of the game."""
-        return f"{'exponential kernel' if self.kernel else 'linear'}, {self.loss}, radius {self.radius:g}"
+        return f"{'kernel' if self.kernel else 'linear'}: {self.loss} radius {self.radius:g}"
 
 
 GAMES = {
     game.name: game
     for game in (
-        GameOf("Huber, kinks at 1/2", 2.0), GameOf("logistic", 1.0), GameOf("logistic", 6.0),
-        GameOf("smoothed hinge, s = 1", 2.0), GameOf("smoothed hinge, s = 4", 2.0),
-        GameOf("Huber, kinks at 1/2", 1.0, True), GameOf("logistic", 1.0, True),
+        GameOf("Huber", 2.0), GameOf("logistic", 1.0), GameOf("logistic", 6.0),
+        GameOf("smoothed hinge s = 1", 2.0), GameOf("smoothed hinge s = 4", 2.0),
+        GameOf("Huber", 1.0, True), GameOf("logistic", 1.0, True),
     )
 }  # fmt: skip
 
@@ -133,7 +136,7 @@ class Multilevel(Study):
     """Second moments times copies, and regret at equal expected queries, of series and multilevel estimators."""
 
     title: ClassVar[str] = "Multilevel estimates for losses with few derivatives, beside series."
-    means: Items = Field((0.0, 0.5, 1.0, 3.0), min_length=1, description="E X of part 1.")
+    means: Numbers = Field((0.0, 0.5, 1.0, 3.0), min_length=1, description="E X of part 1.")
     deviations: Positive = Field((0.3, 1.0, 3.0), min_length=1, description="Standard deviations of X of part 1.")
     levels: int = Field(10, ge=1, le=12, description="Largest level of part 1.")
     rate: float = Field(1.5, gt=1, description="Rate of the probabilities of levels of part 1.")
@@ -145,18 +148,25 @@ class Multilevel(Study):
     @ignore_skewness_warnings()
     def run(self, context: Context) -> Report:
         moments, chosen = self.moments(), select_by_name("games", self.games, GAMES)
+        sizes = {
+            name: {"n_runs": self.runs, "n_rounds": max(16, self.rounds // 4) if game.kernel else self.rounds}
+            for name, game in chosen.items()
+        }
         with context.parts(len(chosen)) as part:
-            results = {name: self.comparison(game, context.seed).run(
-                part(name.replace("/", " over ")), n_runs=self.runs, record_at=8,
-                n_rounds=max(16, self.rounds // 4) if game.kernel else self.rounds) for name, game in chosen.items()}  # fmt: skip
+            results = {
+                name: self.comparison(game, context.seed).run(part(name), record_at=8, **sizes[name])
+                for name, game in chosen.items()
+            }
         rows = [{"game": name} | row for name, compared in results.items() for row in compared.rows()]
-        tables = {"moments": Table("E theta^2 (1 + E N), Gaussian X: exact", moments, MOMENTS, group="loss"),
-                  "table": Table("Regret at the horizon (95 % intervals)", rows, REGRETS, group="game")}  # fmt: skip
+        tables = {
+            "moments": Table("E theta^2 (1 + E N), Gaussian X: exact", moments, MOMENTS, group="loss"),
+            "table": Table("Regret at the horizon (95 % intervals)", rows, REGRETS, group="game"),
+        }
         return Report(
             tables,
             {"figure": lambda: self.plot(moments)},
             [*figures.closing_sentences(results)],
-            {f"results/{name.replace('/', ' over ')}": compared.result for name, compared in results.items()},
+            {f"results/{name}": compared.result for name, compared in results.items()},
         )
 
     def moments(self) -> list[dict[str, Any]]:
@@ -167,11 +177,13 @@ class Multilevel(Study):
                 for deviation in self.deviations:
                     own = gaussian_moments(loss.derivative, mean, deviation, law)
                     second, copies = series_moment(loss, mean, mean**2 + deviation**2)
-                    rows.append({"loss": name, "mean": mean, "deviation": deviation, "slope": float(loss.derivative(mean)),
-                                 "expectation": own.mean, "second_moment": own.mean_base, "first": own.first_base,
-                                 "single": own.single, "copies": law.mean(), "product": own.mean_base * (1 + law.mean()),
-                                 "series": second, "series_copies": copies, "series_product": second * (1 + copies)
-                                 if math.isfinite(second) else math.inf})  # fmt: skip
+                    product = second * (1 + copies) if math.isfinite(second) else math.inf
+                    rows.append(
+                        {"loss": name, "mean": mean, "deviation": deviation, "slope": float(loss.derivative(mean))}
+                        | {"expectation": own.mean, "second_moment": own.mean_base, "first": own.first_base}
+                        | {"single": own.single, "copies": law.mean(), "product": own.mean_base * (1 + law.mean())}
+                        | {"series": second, "series_copies": copies, "series_product": product}
+                    )
         return rows
 
     def comparison(self, game: GameOf, seed: int) -> Comparison:
@@ -187,12 +199,27 @@ class Multilevel(Study):
         if game.kernel:
             moment = feature_map.second_moment(0.25 + 3 * self.variance)
         factor = (game.radius * math.sqrt(moment) + 0.5 * regression) ** 2
+        law = PowersOfTwo(1.5, 8)
+        lengths = {MULTILEVEL: GradientLength.multilevel(loss, law)}
         if isinstance(loss, SeriesLoss):
-            series = GradientLength.for_loss(loss, cost_aware, min(factor, LARGEST_SHARE * loss.radius() ** 2))
+            largest = LARGEST_SHARE * loss.radius() ** 2
+            lengths[COST_AWARE] = GradientLength.for_loss(loss, cost_aware, min(factor, largest))
+
+            def geometric(p: float) -> GradientLength:
+                return GradientLength.for_loss(loss, Geometric(p), min(factor, largest / p))
+
         else:
             slope = chebyshev(lambda x: np.clip(x, -0.5, 0.5), 5, -2.0, 2.0)
-            series = SequenceLength.for_sequence(slope, "regression", factor)
-        lengths = {SERIES: series, MULTILEVEL: GradientLength.multilevel(loss, law_with_mean(series.series.law.mean()))}
+            best = SequenceLength.for_sequence(slope, "regression", factor)
+            lengths[COST_AWARE] = best
+
+            def geometric(p: float) -> GradientLength:
+                return replace(best, series=replace(best.series, law=limit_counts(Geometric(p), 5)))
+
+        def excess(p: float) -> float:
+            return expected_queries(geometric(p), game.kernel) - 1 - law.mean()
+
+        lengths[SERIES] = geometric(optimize.brentq(excess, 1.01, 8.0, xtol=1e-4))
 
         def learner(length: GradientLength) -> Callable[[Any], Any]:
             if not game.kernel:
@@ -205,7 +232,7 @@ class Multilevel(Study):
             {name: learner(length) for name, length in lengths.items()},
             RKHSBall(kernel, game.radius, loss),
             tune=BestOf({f"{eta:g}": eta * game.radius for eta in ETAS}, runs="third"),
-            labels={"copies": series.series.law.mean()},
+            labels={},
         )
 
     @figures.paper_style
@@ -225,14 +252,11 @@ class Multilevel(Study):
         return figure
 
 
-def law_with_mean(copies: float, max_level: int = 8) -> PowersOfTwo:
-    """Return the distribution with rate 1.05 to 4 whose mean number of copies is nearest to `copies`."""
-
-    def excess(rate: float) -> float:
-        return PowersOfTwo(rate, max_level).mean() - copies
-
-    rates = [rate for rate in (1.05, 4.0) if excess(rate) * (2.5 - rate) < 0]
-    return PowersOfTwo(rates[0] if rates else float(optimize.brentq(excess, 1.05, 4.0)), max_level)
+def expected_queries(length: GradientLength, unused: bool) -> float:
+    """Return the mean number of copies of a gradient, with those of terms that are 0 if `unused` is True."""
+    coefficients = np.asarray(length.series.coefficients)
+    p, n = np.exp(length.series.law.log_table(len(coefficients))), np.arange(len(coefficients))
+    return 1 + length.series.law.mean() if unused else float((p * (n + 1))[coefficients != 0.0].sum())
 
 
 MOMENTS = (
@@ -241,6 +265,5 @@ MOMENTS = (
     Number("product", "multilevel", "{:.3g}"), Number("series_product", "series", "{:.3g}"),
 )  # fmt: skip
 REGRETS = (
-    Text("game"), Text("learner", "estimator"), Number("copies", "E N", "{:.2f}"),
-    Number("queries_per_round", "queries\n/round", "{:.2f}"), Interval("regret"), Number("eta", "eta", "{:g}"),
+    Text("game"), Text("learner", "estimator"), Number("queries_per_round", "queries\n/round", "{:.2f}"), Interval("regret"), Number("eta", "eta", "{:g}"),
 )  # fmt: skip
