@@ -11,13 +11,13 @@ with probability p_K, and is (f(X_1) + ... + f(X_n))/n + Delta_K / p_K, where De
   q/2. With q = 4 the rates between 1 and 2 have both, and 3/2 is in the middle.
 * Bias: |E f((X_1 + ... + X_n)/n) - f(E X)| <= M Var X / 2^(L + 1) for the largest level L.
 
-Source: Rhee and Glynn (2015) for random levels, Blanchet and Glynn (2015) for functions of means. With f(X_1) in place of
-the mean of the f(X_j), or in a single term (f(X_1) / p_0 at level 0), the expectation is the same, and the second moment
-is larger in nearly all cases of `benchmarks/papers/docs/multilevel.md`.
+Source: Rhee and Glynn (2015) for random levels, Blanchet and Glynn (2015) for functions of means. With f(X_1) in
+place of the mean of the f(X_j), or in a single term (f(X_1) / p_0 at level 0), the expectation is the same, and the
+second moment is larger in nearly all cases of `benchmarks/papers/docs/multilevel.md`.
 """
 
 from collections.abc import Callable
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import jax
 import jax.numpy as jnp
@@ -36,11 +36,9 @@ from jaxonline.parameters.types import Convert, Gt, Number, Takes, as_floating
 _ROUNDING = 10  # digits of sums of copies that are treated as equal
 
 
-def _as_partial(function: Any, name: str) -> Partial:
-    return function if isinstance(function, Partial) else Partial(function)
-
-
-AnyFunction = Annotated[Callable[..., Any], Takes("(x)"), Convert(_as_partial)]
+AnyFunction = Annotated[
+    Callable[..., Any], Takes("(x)"), Convert(lambda f, _: f if isinstance(f, Partial) else Partial(f))
+]
 """A function of a number, entry by entry; a `jax.tree_util.Partial` may hold numbers that vary in a sweep."""
 
 
@@ -133,27 +131,24 @@ class MultilevelEstimator:
     ) -> Float[Array, "*shape"]:
         """Draw an estimate given N = n; 0 if n has probability 0."""
         n, spec = jnp.asarray(n, jnp.int32), jax.eval_shape(lambda key: jnp.asarray(draw(key)), key)
-        zero = jnp.zeros(spec.shape, spec.dtype)
 
         def add(j, sums):
-            x, in_second = jnp.asarray(draw(jax.random.fold_in(key, j))), 2 * j >= n
-            parts = jnp.where(in_second, zero, x), jnp.where(in_second, x, zero), self.function(x)
-            return jax.tree.map(jnp.add, sums, parts)
+            return jax.tree.map(jnp.add, sums, self._parts(jnp.asarray(draw(jax.random.fold_in(key, j))), j, n))
 
         used = jnp.where(self.law.pmf(n) > 0.0, n, 0)
-        return self._combine(jax.lax.fori_loop(jnp.int32(0), used, add, (zero, zero, zero)), n)
+        return self._combine(jax.lax.fori_loop(jnp.int32(0), used, add, (jnp.zeros(spec.shape, spec.dtype),) * 3), n)
 
     def estimate_from(self, copies: Float[Array, "k"], n: ArrayLike) -> Float[Array, ""]:
         """Compute the estimate given N = n from the first n of the k given copies; 0 if n > k or P(N = n) = 0."""
         n, j = jnp.asarray(n, jnp.int32), jnp.arange(len(copies), dtype=jnp.int32)
-        zeros = jnp.zeros_like(copies)
-        parts = (
-            jnp.where(2 * j < n, copies, zeros),
-            jnp.where((2 * j >= n) & (j < n), copies, zeros),
-            jnp.where(j < n, self.function(copies), zeros),
-        )
-        sums = jax.tree.map(jnp.sum, parts)
+        sums = jax.tree.map(jnp.sum, self._parts(copies, j, n))
         return jnp.where(n <= len(copies), self._combine(sums, n), jnp.zeros((), copies.dtype))
+
+    def _parts(self, x: Array, j: Array, n: Int[Array, ""]) -> tuple[Array, Array, Array]:
+        """Return what copy j adds to the sums of the first half, of the second half and of the f(X_j)."""
+        zero, in_first = jnp.zeros_like(x), 2 * j < n
+        second, value = jnp.where(in_first, zero, x), self.function(x)
+        return jnp.where(in_first, x, zero), jnp.where(j < n, second, zero), jnp.where(j < n, value, zero)
 
     def _combine(self, sums: tuple[Array, Array, Array], n: Int[Array, ""]) -> Array:
         """Return the estimate from the sums of the halves and of the values f(X_j)."""
@@ -173,15 +168,8 @@ class MultilevelEstimator:
     reach = np.inf
 
 
-class MultilevelMoments(NamedTuple):
-    """Exact mean and second moment of a multilevel estimate."""
-
-    mean: float
-    second_moment: float
-
-
 @validate_arguments
-def exact_moments(estimator: MultilevelEstimator, values: Table, probabilities: Weights) -> MultilevelMoments:
+def exact_moments(estimator: MultilevelEstimator, values: Table, probabilities: Weights) -> tuple[float, float]:
     """Return the mean and the second moment of an estimate for copies with finitely many values, in float64.
 
     The distribution of the sum of copies is computed level by level; the time is quadratic in its number of values,
@@ -196,8 +184,8 @@ def exact_moments(estimator: MultilevelEstimator, values: Table, probabilities: 
         >>> import jaxonline as jo
         >>> from jaxonline.estimators.multilevel import exact_moments
         >>> clip = jo.estimators.MultilevelEstimator(jo.losses.Huber(0.5).derivative)
-        >>> moments = exact_moments(clip, [-1.0, 1.0], [0.5, 0.5])
-        >>> abs(round(moments.mean, 9)), round(moments.second_moment, 3)
+        >>> mean, second_moment = exact_moments(clip, [-1.0, 1.0], [0.5, 0.5])
+        >>> abs(round(mean, 9)), round(second_moment, 3)
         (0.0, 1.3)
     """
     if len(values) != len(probabilities) or not abs(probabilities.sum() - 1.0) <= 1e-6:
@@ -222,4 +210,4 @@ def exact_moments(estimator: MultilevelEstimator, values: Table, probabilities: 
         _, first, place = np.unique(np.round(sums / unit, _ROUNDING).ravel(), return_index=True, return_inverse=True)
         with_value = np.bincount(place, np.outer(with_value, p).ravel())
         p, sizes = np.bincount(place, np.outer(p, p).ravel()), sums.ravel()[first]
-    return MultilevelMoments(total, float(second))
+    return total, float(second)

@@ -3,7 +3,8 @@
 The estimators of l'(E X) use a random number of copies of X. Part 1 has exact second moments times copies for Gaussian
 X. Part 2 has the regret of gradient descent and of the kernel learner (Cesa-Bianchi, Shalev-Shwartz, Shamir, COLT 2010,
 Algorithm 1): the multilevel estimator, the series with a geometric number N that has the same expected number of
-queries in a round, and the series with the cost-aware distribution of N. The Huber loss has polynomials for a series.
+queries in a round, and the series with the cost-aware distribution of N. For the Huber loss, which has no series, it is
+polynomials.
 """
 
 import math
@@ -31,14 +32,12 @@ from jaxonline.estimators import (
     PowersOfTwo,
     SeriesEstimator,
     cost_aware,
-    limit_counts,
 )
 from jaxonline.estimators.series import exact_second_moment
 from jaxonline.feedback import NoisyCopies, noise
 from jaxonline.game import Game
 from jaxonline.learners import GradientLearner, NoisyKernel, Storage
 from jaxonline.losses import Exponential, Huber, Logistic, SeriesLoss, SmoothedAbsolute, SmoothedHinge
-from jaxonline.parameters.struct import replace
 from jaxonline.results.report.tables import Interval, Number, Table, Text
 from jaxonline.study import Context, Report
 from jaxonline.study.study import ignore_skewness_warnings
@@ -51,7 +50,8 @@ LOSSES: dict[str, Any] = {
 DEGREE = 15  # of the polynomials for the Huber loss
 POINTS = np.linspace(-8.0, 8.0, 401)
 WEIGHTS = np.exp(-0.5 * POINTS**2) / np.exp(-0.5 * POINTS**2).sum()
-SERIES, COST_AWARE, MULTILEVEL = "series", "series, cost-aware", "multilevel"
+SERIES, COST_AWARE = "series, geometric", "series, cost-aware"
+POLYNOMIALS, MULTILEVEL = "polynomials of degree 5", "multilevel"
 ETAS = (0.03, 0.1, 0.3, 1.0, 3.0)
 LARGEST_SHARE = 0.8  # of radius^2, for the E X^2 of a series
 
@@ -208,18 +208,13 @@ class Multilevel(Study):
             def geometric(p: float) -> GradientLength:
                 return GradientLength.for_loss(loss, Geometric(p), min(factor, largest / p))
 
+            def excess(p: float) -> float:
+                return expected_queries(geometric(p), game.kernel) - 1 - law.mean()
+
+            lengths[SERIES] = geometric(optimize.brentq(excess, 1.05, 3.0, xtol=1e-3))
         else:
             slope = chebyshev(lambda x: np.clip(x, -0.5, 0.5), 5, -2.0, 2.0)
-            best = SequenceLength.for_sequence(slope, "regression", factor)
-            lengths[COST_AWARE] = best
-
-            def geometric(p: float) -> GradientLength:
-                return replace(best, series=replace(best.series, law=limit_counts(Geometric(p), 5)))
-
-        def excess(p: float) -> float:
-            return expected_queries(geometric(p), game.kernel) - 1 - law.mean()
-
-        lengths[SERIES] = geometric(optimize.brentq(excess, 1.01, 8.0, xtol=1e-4))
+            lengths[POLYNOMIALS] = SequenceLength.for_sequence(slope, "regression", factor)
 
         def learner(length: GradientLength) -> Callable[[Any], Any]:
             if not game.kernel:
@@ -232,7 +227,6 @@ class Multilevel(Study):
             {name: learner(length) for name, length in lengths.items()},
             RKHSBall(kernel, game.radius, loss),
             tune=BestOf({f"{eta:g}": eta * game.radius for eta in ETAS}, runs="third"),
-            labels={},
         )
 
     @figures.paper_style
@@ -265,5 +259,6 @@ MOMENTS = (
     Number("product", "multilevel", "{:.3g}"), Number("series_product", "series", "{:.3g}"),
 )  # fmt: skip
 REGRETS = (
-    Text("game"), Text("learner", "estimator"), Number("queries_per_round", "queries\n/round", "{:.2f}"), Interval("regret"), Number("eta", "eta", "{:g}"),
+    Text("game"), Text("learner", "estimator"), Number("queries_per_round", "queries\n/round", "{:.2f}"),
+    Interval("regret"), Number("eta", "eta", "{:g}"),
 )  # fmt: skip

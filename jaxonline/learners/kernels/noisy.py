@@ -11,13 +11,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
 from jaxonline.estimators.feature_maps import GaussianFeatureMap
-from jaxonline.estimators.gradient_length import (
-    GradientLength,
-    count_used,
-    grad_length,
-    labels_of_one,
-    needs_one_label,
-)
+from jaxonline.estimators.gradient_length import GradientLength, count_used, grad_length, labels_of_one, needs_one_label
 from jaxonline.estimators.noisy_features import FeatureMap, PairProduct
 from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.game.roles import Learner, Specs
