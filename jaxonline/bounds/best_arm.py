@@ -23,7 +23,7 @@ def characteristic_time(means: Means, std: PositiveFloat | None = None) -> float
 
     A learner that recommends the best arm with probability at least 1 - delta, for all means, needs on average at least
     T* kl(delta, 1 - delta) pulls (Garivier and Kaufmann 2016, Theorem 1). kl is the divergence of Bernoulli
-    distributions. For small delta it is nearly ln(1 / delta), and `learners.TrackAndStop` reaches the bound.
+    distributions. For small delta it is nearly ln(1 / delta). `benchmarks/best-arm.md` has stopping rounds beside it.
 
     1 / T* is the largest value over proportions w of the smallest value over the worse arms a of w_b d(mu_b, q) + w_a
     d(mu_a, q), minimised over q, where b is the best arm. This convex programme is solved exactly, up to rounding, by
