@@ -181,7 +181,7 @@ class FeedExp3(CombinerLearner):
     @validate_arguments
     def over_horizon(cls, game: FiniteGame, n_rounds: Rounds) -> "FeedExp3":
         """Set eta and gamma for T rounds: the regret grows as T^(2/3). A comment in the code derives the constants."""
-        numbers, N, r = np.abs(game.analysis.estimators), len(game.losses), np.ptp(game.losses)
+        numbers, N, r = np.abs(np.asarray(game.analysis.estimators)), len(game.losses), np.ptp(game.losses)
         V, v, C = (numbers[:, np.arange(N)[:, None], game.symbols] ** 2).sum(axis=1).max(), numbers.max(), len(numbers)
         gamma = min(1.0, float((N * V * np.log(C) / (r**2 * n_rounds)) ** (1 / 3)))
         return cls(game, EWA(float(min(r * gamma**2 / (N * V), gamma / (N * v))), C), gamma)
