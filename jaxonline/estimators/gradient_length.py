@@ -18,17 +18,22 @@ Lemma 2, with erratum E9 (the y inside the product is missing in print).
 """
 
 from collections.abc import Callable
-from typing import Literal, Unpack
+from typing import Any, Literal, Unpack
 
 import jax
 import jax.numpy as jnp
+from jax.tree_util import Partial
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from jaxonline.estimators.counts import AnyLaw
+from jaxonline.estimators.multilevel import MultilevelEstimator, PowersOfTwo
 from jaxonline.estimators.noisy_features import NoisyFeature
 from jaxonline.estimators.series import SeriesEstimator, SeriesOptions, exact_second_moment
+from jaxonline.losses.base import ScalarLoss
 from jaxonline.losses.series import AnySeriesLoss
+from jaxonline.numerics.ragged import ragged_map
+from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import static, struct
@@ -54,7 +59,7 @@ class GradientLength:
     """Unbiased estimator g~ of the length of the gradient (Grad_Length_Estimate), made by `for_loss`.
 
     Args:
-        series: the series estimator of the derivative l'.
+        series: the series estimator, or the multilevel estimator, of the derivative l'.
         kind: "classification" (factors y <w, Psi~>, and g~ is multiplied by y) or "regression" (factors <w, Psi~> - y).
 
     Example:
@@ -68,7 +73,7 @@ class GradientLength:
         False
     """
 
-    series: SeriesEstimator
+    series: SeriesEstimator | MultilevelEstimator
     kind: Literal["classification", "regression"] = static()
 
     @classmethod
@@ -102,6 +107,26 @@ class GradientLength:
             [(13, 1.3), (27, 6.4)]
         """
         return cls(SeriesEstimator.for_loss(loss, law, second_moment, **options), loss.kind)  # type: ignore[arg-type]
+
+    @classmethod
+    @validate_arguments
+    def multilevel(cls, loss: ScalarLoss, law: PowersOfTwo | None = None) -> "GradientLength":
+        """Make the estimator for a loss with few derivatives, such as Huber's: a `MultilevelEstimator` of l'.
+
+        Args:
+            loss: a `ScalarLoss`; it needs no series.
+            law: distribution of the number of feature vectors; `PowersOfTwo()` if None. The kernel learner takes at
+                most 511, so a `max_level` of 8 or less.
+
+        Example:
+            >>> import jaxonline as jo
+            >>> law = jo.estimators.PowersOfTwo(rate=1.5, max_level=8)
+            >>> length = jo.estimators.GradientLength.multilevel(jo.losses.Huber(0.5), law)
+            >>> round(length.series.law.mean(), 2)
+            2.11
+        """
+        slope = Partial(type(loss).derivative, loss)
+        return cls(MultilevelEstimator(slope, PowersOfTwo() if law is None else law), loss.kind)  # type: ignore[arg-type]
 
     def estimate(
         self,
@@ -179,4 +204,76 @@ class GradientLength:
         result. In regression E X^2 = E (<w, Psi~> - y~)^2 contains the noise of the labels. `mean` is E X; it is
         required (otherwise a ValueError) only if the series has a constant outside the draw.
         """
-        return exact_second_moment(self.series, factor_moment, mean)
+        series = check.instance(
+            "series", self.series, SeriesEstimator, "a SeriesEstimator; see `multilevel.exact_moments`"
+        )
+        return exact_second_moment(series, factor_moment, mean)
+
+
+@struct
+class LengthTimesCopy:
+    """Unbiased gradient g~ x~ of a linear predictor's loss: an estimate g~ of l' from other copies, times a copy.
+
+    The factors of g~ are <w, x~_1>, ..., <w, x~_N>, each minus a label of its own in regression, and x~ is copy 0:
+    N + 1 queries. If the term of N is 0, the estimate is 0 and costs none. With a series this is Cesa-Bianchi et al.
+    (2010a), Algorithm 1, for linear predictors; for losses with few derivatives see `GradientLength.multilevel`.
+
+    Args:
+        length: estimator of the gradient's length.
+
+    Example:
+        >>> import numpy as np, jaxonline as jo
+        >>> length = jo.estimators.GradientLength.multilevel(jo.losses.Huber(0.5))
+        >>> learner = jo.GradientLearner(jo.estimators.LengthTimesCopy(length), step_size=0.1, radius=1.0)
+        >>> stream = jo.environments.DataStream(np.eye(2), np.ones(2))
+        >>> game = jo.Game(stream, jo.NoisyCopies(jo.noise.gaussian(0.1)), loss=jo.losses.Huber(0.5))
+        >>> jo.simulate(game, learner, n_runs=4, n_rounds=20, record_at=1).cumulative_loss.shape
+        (1, 4, 1)
+    """
+
+    length: GradientLength
+
+    def __call__(self, key: Key[Array, ""], w: Float[Array, "d"], oracle: Any) -> Float[Array, "d"]:
+        """Return g~ x~."""
+        n = self.length.series.law.sample(key)
+        own, fresh = count_used(self.length, n)
+        draw, most = oracle.reserve(own + fresh), max(1, len(self.length.series.coefficients) - 1)
+        products = ragged_map(lambda j: draw(j + 1) @ w, fresh, most)
+        return grad_length(self.length, products, n, labels_of_one(self.length, oracle, fresh)) * draw(jnp.int32(0))
+
+
+def count_used(length: GradientLength, n: Int[Array, ""]) -> tuple[Int[Array, ""], Int[Array, ""]]:
+    """Return whether Psi~ is used (1 or 0), and the number of used fresh estimates.
+
+    If the term of the series is 0, the learner asks for copies in the round but does not use them.
+    """
+    coefficients = jnp.asarray(length.series.coefficients)
+    table = len(coefficients)
+    is_used = (n < table) & (coefficients[jnp.minimum(n, table - 1)] != 0.0)
+    fresh = jnp.where(is_used, n, 0)
+    own = jnp.where(is_used | (jnp.asarray(length.series.constant) != 0.0), 1, 0)
+    return own, fresh
+
+
+def labels_of_one(length: GradientLength, oracle: Any, fresh: Int[Array, ""]) -> Float[Array, "..."]:
+    """Return the label, or in regression a label for each factor of g~ (`fresh` factors are drawn)."""
+    if needs_one_label(length):
+        return oracle.label()
+    table = len(length.series.coefficients)
+    labels = oracle.labels(table - 1, fresh)
+    is_drawn = jnp.arange(table, dtype=jnp.int32) < fresh
+    return jnp.where(is_drawn, jnp.append(labels, labels[0]), labels[0])
+
+
+def grad_length(
+    length: GradientLength, products: Float[Array, "k"], n: Int[Array, ""], y: Float[Array, "..."]
+) -> Float[Array, ""]:
+    """Return g~, from the products of w with the fresh estimates, and the labels."""
+    table = len(length.series.coefficients)
+    padded = jnp.zeros(table, products.dtype).at[: len(products)].set(products[:table])
+    return length.combine(padded, n, y)
+
+
+def needs_one_label(length: GradientLength) -> bool:
+    """Return whether one label suffices for g~: in classification, or if there is at most one factor."""
+    return length.kind == "classification" or len(length.series.coefficients) <= 2

@@ -109,6 +109,10 @@ def noisy_kernel(feature_map: Any, length: estimators.GradientLength, **options:
     return Entry(learner, noisy(length.kind == "regression"), queries=None, randomised=True)
 
 
+def multilevel(max_level: int) -> estimators.GradientLength:
+    return estimators.GradientLength.multilevel(losses.Huber(0.5), estimators.PowersOfTwo(1.5, max_level))
+
+
 def kernel(estimator: Any, feedback: Any, kernel: Any, queries: int = 1, **options: Any) -> Entry:
     return Entry(learners.KernelGradient(kernel, estimator, n_rounds=8, **options), feedback, queries=queries)
 
@@ -201,6 +205,11 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
         estimators.DotProductFeatureMap(kernels.Inhomogeneous(2), estimators.FiniteDistribution([0.3, 0.4, 0.3])),
         estimators.GradientLength.for_loss(losses.Squared(), estimators.cost_aware, 1.0),
         step_size=0.1, radius=None, repetitions=2),
+    "noisy kernel, multilevel": lambda: noisy_kernel(
+        estimators.DotProductFeatureMap(kernels.Inhomogeneous(2), estimators.FiniteDistribution([0.3, 0.4, 0.3])),
+        multilevel(3), step_size=0.1, radius=0.6),
+    "multilevel gradient": lambda: one(estimators.LengthTimesCopy(multilevel(2)), step_size=0.1)._replace(
+        queries=None, randomised=True),
     "kernel gradient": lambda: kernel(FULL, jo.FullInformation(), kernels.Gaussian(1.5), step_size=0.2),
     "kernel gradient, naive copy, exponential loss": lambda: kernel(
         estimators.NaiveCopy(losses.Exponential()), noisy(), kernels.Gaussian(1.5), step_size=jo.InverseSqrt(0.3),

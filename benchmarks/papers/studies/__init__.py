@@ -15,6 +15,7 @@ _MULTIKERNEL = "Rokhlin and Gurtovaya 2025"
 STUDIES = {
     "variance": "benchmarks.papers.studies.variance:Variance",
     "noisy-kernels": "benchmarks.papers.studies.noisy_kernels:NoisyKernels",
+    "multilevel": "benchmarks.papers.studies.multilevel:Multilevel",
     "gaussian-noise": "benchmarks.papers.studies.gaussian_noise:GaussianNoise",
     "radial-kernels": "benchmarks.papers.studies.radial_kernels:RadialKernels",
     "impossibility": "benchmarks.papers.studies.impossibility:Impossibility",
@@ -31,6 +32,7 @@ STUDIES = {
 SOURCES = {
     "variance": _NOISY_KERNELS,
     "noisy-kernels": _NOISY_KERNELS,
+    "multilevel": _NOISY_KERNELS,
     "gaussian-noise": _ASSUMPTIONS,
     "radial-kernels": _ASSUMPTIONS,
     "impossibility": _NOISY_KERNELS,
@@ -54,6 +56,14 @@ QUICK: dict[str, dict[str, Any]] = {
         "ps": (2.0,),
         "overheads": (math.inf,),
         "etas": (0.15,),
+    },
+    "multilevel": {
+        "means": (0.0, 0.5),
+        "deviations": (1.0,),
+        "levels": 6,
+        "games": ("linear: logistic radius 1",),
+        "runs": 12,
+        "rounds": 100,
     },
     "gaussian-noise": {
         "runs": 2,
