@@ -14,10 +14,11 @@ from jaxonline.estimators.counts import Geometric
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
 from jaxonline.estimators.noisy_features import PairedFeatureMap
-from jaxonline.estimators.series import lemma1_bound
+from jaxonline.estimators.series import SeriesEstimator, lemma1_bound
 from jaxonline.estimators.surrogates import lemma7_bound
 from jaxonline.kernels import DotProductKernel, Gaussian
 from jaxonline.losses.series import AnySeriesLoss
+from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.signatures import check_fields, validate_arguments
 from jaxonline.parameters.struct import replace
@@ -135,7 +136,8 @@ def noisy_kernel(
     """
     pairs = (pair_moment,) if isinstance(feature_map, PairedFeatureMap) else ()
     feature_moment = feature_map.second_moment(copy_moment, *pairs)
-    series, (y_bound, label_factor) = gradient_length.series, _effect_of_labels(gradient_length.kind, y_bound)
+    series = check.instance("gradient_length", gradient_length.series, SeriesEstimator, "a series of the derivative")
+    y_bound, label_factor = _effect_of_labels(gradient_length.kind, y_bound)
 
     def length_moment() -> float:
         factors = factor_moment(radius, feature_moment, y_bound, host_float("centre", series.centre))

@@ -12,6 +12,7 @@ from jaxtyping import Array, ArrayLike, Bool, Float, Int, Key
 
 from jaxonline.estimators.feature_maps import GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength, count_used, grad_length, labels_of_one, needs_one_label
+from jaxonline.estimators.multilevel import MultilevelEstimator
 from jaxonline.estimators.noisy_features import FeatureMap, PairProduct
 from jaxonline.estimators.series import SeriesEstimator
 from jaxonline.game.roles import Learner, Specs
@@ -414,7 +415,9 @@ class NoisyKernel(Learner):
         return n, Requests.sample(counts_key, n, self.feature_map, self.storage, listed)
 
 
-def _warn_of_truncation(feature_map: FeatureMap, series: SeriesEstimator, radius: ArrayLike) -> None:
+def _warn_of_truncation(
+    feature_map: FeatureMap, series: SeriesEstimator | MultilevelEstimator, radius: ArrayLike
+) -> None:
     """Warn if |<w, Psi(x)>|, at most the radius (known for the Gaussian kernel), may exceed the reach of the series."""
     reach, centre, largest = (check.concrete_array(value) for value in (series.reach, series.centre, radius))
     if reach is None or centre is None or largest is None or not isinstance(feature_map, GaussianFeatureMap):
