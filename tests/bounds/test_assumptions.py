@@ -84,6 +84,7 @@ def test_reacting_adversaries_exceed_the_printed_theorem_but_not_the_corrected_o
     assert "assumes" not in result.to_latex(bounds={"two": PRINTED.in_any_environment()})
 
 
+@pytest.mark.long
 def test_noise_chosen_by_an_adversary_on_oblivious_data_respects_the_printed_theorem():
     noise = jo.environments.ChasingNoise(VARIANCE, always=True, skew=1.0)
     result = regrets(jo.environments.DataStream([[X]], [SIZE], order="iid"), jo.AdversarialCopies(noise), 300)

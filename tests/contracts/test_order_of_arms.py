@@ -14,7 +14,7 @@ pytestmark = pytest.mark.fast_compile
 
 ENTRIES = {name: make() for name, make in LEARNERS.items()}
 BANDITS = [name for name, entry in ENTRIES.items() if isinstance(entry.feedback, jo.Bandit | jo.SemiBandit | jo.Duel)]
-SHORT = ("UCB1", "UCB2", "LinUCB", "CUCB", "epsilon-greedy", "explore then commit")
+SHORT = ("UCB1", "UCB2", "epsilon-greedy", "explore then commit")
 MEANS, FALSE_ALARM = (0.1, 0.5, 0.6), 1e-6
 
 

@@ -240,6 +240,7 @@ class Slower(jo.learners.UCB1):
         return super().predict(key, state, x)
 
 
+@pytest.mark.long
 def test_a_learner_joins_a_stored_study(tmp_path, monkeypatch):
     """Only its blocks are computed, the others keep their bits, and earlier learners must be the same, in order."""
     game, a, b, c = jo.bandit_game([0.2, 0.5]), jo.learners.UCB1(), jo.sweep([jo.learners.EXP3(0.1)] * 2), Slower()

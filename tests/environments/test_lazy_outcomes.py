@@ -65,7 +65,7 @@ class Plain(ContextFreeArms):
 
 
 @pytest.mark.filterwarnings("ignore:.*assumes losses from 0 to 1:UserWarning")  # both games have Gaussian losses
-@pytest.mark.parametrize("name", some(ARMS, "Gaussian"))
+@pytest.mark.parametrize("name", some(ARMS))
 @pytest.mark.parametrize(
     "pseudo",
     [pytest.param(False, id="regret", marks=pytest.mark.long), pytest.param(True, id="pseudo-regret")],

@@ -342,6 +342,7 @@ def test_the_betting_interval_covers_in_all_logs_of_a_finite_world():
         assert below <= (1 - level) / 2
 
 
+@pytest.mark.long
 def test_intervals_cover_light_weights_and_find_planted_errors():
     """100 logs of 300 rows: an interval that covers 90 % of all logs covers fewer than 80 of 100 with probability 8e-4.
     For 20,000 rows, the intervals of a policy with swapped contexts miss the value."""

@@ -44,6 +44,14 @@ class Rounds:
             self.means = self.gains / self.some
             self.log_t = np.log(np.maximum(self.t, 1))
 
+    def of(self, runs):
+        """Return the rounds of some of the runs."""
+        rows = (row[runs] for row in (self.moves, self.y, self.x, self.keys, self.update_keys))
+        some = Rounds(*rows)
+        if hasattr(self, "p"):
+            some.p = self.p[runs]
+        return some
+
     def largest(self, upper, n=None):
         """Return the first arm without a pull, or else the arm with the largest upper bound."""
         return np.where((self.n if n is None else n) == 0, np.inf, upper).argmax(axis=-1)

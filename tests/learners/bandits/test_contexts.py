@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from bandit_rounds import own_moves
 from scipy import stats
+from tiers import some
 
 import jaxonline as jo
 from jaxonline import learners
@@ -57,7 +58,7 @@ def shares(learner, x, losses, n=20_000):
     return np.bincount(draw(state, jax.random.split(jax.random.key(0), n)), minlength=K)
 
 
-@pytest.mark.parametrize("model", ["disjoint", "hybrid"])
+@pytest.mark.parametrize("model", some(["disjoint", "hybrid"], "disjoint"))
 def test_draws_have_the_law_of_the_shared_model_with_more_features(x64, model):
     """Numbers of pulls in 20,000 draws (homogeneity, false alarm 1e-6), which detect a width of 1.2 instead of 1."""
     x, blocks, losses = map(jnp.asarray, rows())

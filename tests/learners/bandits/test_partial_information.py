@@ -116,6 +116,7 @@ class AllButTheFirst:
         return self.inner.update(state, losses[1:], own_loss)
 
 
+@pytest.mark.long
 def test_label_efficient_prediction_as_a_graph_gives_the_weights_of_the_forecaster_bit_for_bit():
     """The first arm of the graph is the question: it shows all losses, and only exploration pulls it."""
     losses, epsilon = outcomes_of("EXP3.G")[:, :3], 0.3
@@ -190,6 +191,7 @@ def test_tuning_is_that_of_the_derivation():
     )
 
 
+@pytest.mark.long
 def test_regret_is_below_the_bounds_of_the_derivation():
     """The 6-sigma end of the mean regret of 64 runs, on the hard games of the benchmark."""
     n_rounds, log = 1024, np.log(4)
@@ -203,6 +205,7 @@ def test_regret_is_below_the_bounds_of_the_derivation():
         assert 0 < regret.mean() + 6 * regret.std() / 8 < bound
 
 
+@pytest.mark.long
 def test_order_of_the_arms_does_not_matter(x64):
     """Played with the same arms, each under its other name, the probabilities are the same."""
     order, y, columns = np.array([2, 0, 3, 1]), outcomes_of("EXP3.G"), outcomes_of("FeedExp3")
@@ -227,6 +230,7 @@ def test_order_of_the_arms_does_not_matter(x64):
         np.testing.assert_allclose(p[:, order], list(probabilities(*other, permuted, arms)), rtol=1e-9)
 
 
+@pytest.mark.long
 def test_rewards_have_the_regret_of_the_losses():
     means, learner = np.array([0.25, 0.5, 0.75, 0.5]), EXP3G(0.3, 0.2, [0, 1])
     regrets = [

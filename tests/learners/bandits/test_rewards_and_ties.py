@@ -101,6 +101,7 @@ def test_greedy_arms_on_the_testbed_are_those_of_a_loop_of_rewards():
     assert stats.ttest_ind(ours, regrets(1.0), equal_var=False).pvalue < 1e-6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("best", [0, 3])
 def test_regret_and_errors_of_an_order_of_arms_are_those_of_random_ties(best):
     """Epsilon-greedy on means .1 and .05 has the regret 19.1 in NumPy and PyMAB; sequential halving recommends a wrong
@@ -119,6 +120,7 @@ def test_regret_and_errors_of_an_order_of_arms_are_those_of_random_ties(best):
     assert abs(wrong - 0.71) < 6 * np.sqrt(0.71 * 0.29 / 4000) + 0.005
 
 
+@pytest.mark.long
 def test_a_prior_of_each_arm_is_a_warm_start():
     game = jo.bandit_game([0.9, 0.9, 0.2], rewards=True)
     learners = {"uniform": BernoulliThompson(), "warm": BernoulliThompson([9, 9, 2], [1, 1, 8])}

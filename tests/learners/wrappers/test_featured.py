@@ -59,6 +59,7 @@ def risks(hypotheses):
     return np.mean((X_TEST @ hypotheses.T - Y_TEST[:, None]) ** 2, axis=0)
 
 
+@pytest.mark.long
 def test_risks_are_those_of_the_hypotheses_of_the_run(x64):
     """Against NumPy, from the hypotheses of `play`; the risk of the mean is below the mean risk."""
     game = jo.Game(jo.environments.DataStream(X, Y, order="iid"), jo.NoisyCopies(jo.noise.gaussian(0.2)))

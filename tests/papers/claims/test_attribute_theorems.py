@@ -68,6 +68,7 @@ def test_entries_of_the_baselines_estimates():
     )
 
 
+@pytest.mark.long
 def test_sum_of_gradients_of_fair_labels():
     """E43: the expected sum is 1.7567 for m = 10^4. AER with its projection, 2,000 runs, five standard errors."""
     rng, n, m = np.random.default_rng(0), 2000, 10_000

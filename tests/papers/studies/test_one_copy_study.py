@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import integrate, optimize, stats
+from tiers import some
 
 import jaxonline as jo
 from benchmarks.papers.studies import QUICK
@@ -80,7 +81,7 @@ def of_all(half):
     return -optimize.minimize_scalar(lambda a: -value(a), bounds=(0.01, 0.99), method="bounded").fun
 
 
-@pytest.mark.parametrize("half", [0.2, 0.6])
+@pytest.mark.parametrize("half", some([0.2, 0.6], 0.2))
 def test_minimax_values_equal_independent_programs(half):
     assert study.minimax(half) == pytest.approx(of_linear(half), rel=1e-5)
     assert study.minimax_of_games(half, 6, 6, study.RADIUS) == pytest.approx(study.minimax(half), rel=1e-5)
@@ -184,6 +185,7 @@ def test_known_set_equals_a_numpy_loop(low, high, eta, radius):
     np.testing.assert_allclose(played, expected, rtol=1e-10)
 
 
+@pytest.mark.long
 def test_the_quick_study_counts_queries_and_respects_the_minimax_value():
     context = Context(mesh=default_mesh(jax.devices()[:1]))
     tables = study.OneCopy(**QUICK["one-copy"]).run(context).tables

@@ -29,7 +29,7 @@ def test_every_example_can_be_read(tmp_path, monkeypatch):
 
 
 @pytest.mark.fast_compile
-@pytest.mark.parametrize("name", some(EXAMPLES, "mistakes", "best-arm"))
+@pytest.mark.parametrize("name", some(EXAMPLES, "mistakes"))
 def test_an_example_runs_and_its_losses_are_below_the_bounds(name, tmp_path):
     """The lower end of the 95 % interval of each learner with a bound is below the bound, at 60 rounds."""
     with jax.numpy_dtype_promotion("standard"):  # for Adam of optax
