@@ -123,7 +123,7 @@ def kl(p, q):
 def kl_lower(mean, budget):
     """Return the smallest q with kl(mean, q) <= budget, by bisection of its logarithm."""
     low, high = np.full(np.shape(mean), -700.0), np.log(np.maximum(mean, 1e-300))
-    for _ in range(90):
+    for _ in range(56):
         u = (low + high) / 2
         inside = kl(mean, np.exp(u)) <= budget
         low, high = np.where(inside, low, u), np.where(inside, u, high)

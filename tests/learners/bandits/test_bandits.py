@@ -196,14 +196,18 @@ def changed(value):
     return 1.2 * value if value else 0.1
 
 
-SLOW = {"GLR-klUCB": 4, "GLR-klUCB, local": 4, "top-two Thompson": 6, "top-two Thompson, Gaussian": 6, "CUSUM-UCB": 6}
+SLOW = {"GLR-klUCB, local": 8, "top-two Thompson": 6, "top-two Thompson, Gaussian": 6}
 # runs that the loop plays; with more than 16 arms other programs search and draw
 MANY = "UCB1", "EXP3", "Tsallis-INF", "Gaussian Thompson", "LinUCB", "successive elimination", "track and stop"
 
 
 @pytest.mark.parametrize(
     ("name", "K"),
-    some(itertools.product(POLICIES, [4, 17]), *((name, 4) for name in POLICIES), *((m, 17) for m in MANY)),
+    some(
+        itertools.product(POLICIES, [4, 17]),
+        *((name, 4) for name in POLICIES if name != "GLR-klUCB"),
+        *((m, 17) for m in MANY),
+    ),
 )
 def test_policy_equals_its_numpy_version_in_which_every_constant_decides(x64, name, K):
     """Run 0 has ties, with and without recorded moves in turn."""
