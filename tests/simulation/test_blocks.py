@@ -80,6 +80,7 @@ def test_a_study_continues_with_its_own_block_size(tmp_path, calls):
     np.testing.assert_array_equal(more.cumulative_loss[:, :520], earlier.cumulative_loss)
 
 
+@pytest.mark.long
 def test_recorded_rounds_per_call_change_no_bit(monkeypatch, calls, one_core):
     learners = {"one": learner(), "two": jo.sweep([learner(0.1), learner(0.3)])}
     options = {"n_runs": 5, "n_rounds": 20, "record_at": 10, "block_size": 5}

@@ -29,6 +29,7 @@ def arms_game(environment, feedback=None):
     return jo.Game(environment, feedback or jo.Bandit(), loss=jo.losses.ArmLoss(), pseudo=True)
 
 
+@pytest.mark.long
 def test_linear_models_have_the_regret_of_the_game_of_losses():
     """The contexts are the same. With losses 1 - reward the loss is larger by 50. Delayed answers are shifted, too."""
     weights = np.array([0.5, -0.5])
