@@ -51,7 +51,9 @@ def shares(learner, x, losses, n=20_000):
     @jax.jit
     def draw(state, keys):
         learn = lambda state, row: learner.update(None, state, jo.feedback.BanditOracle(*row))  # noqa: E731
-        state, _ = jax.lax.scan(learn, state, (x[:-1], jnp.arange(T - 1, dtype=jnp.int32) % K, losses[:-1]))
+        state, _ = jax.lax.scan(
+            learn, state, (x[:-1], jnp.arange(T - 1, dtype=jnp.int32) % losses.shape[1], losses[:-1])
+        )
         return jax.vmap(lambda key: learner.predict(key, state, x[-1]))(keys)
 
     return np.bincount(draw(state, jax.random.split(jax.random.key(0), n)), minlength=K)
@@ -65,6 +67,20 @@ def test_draws_have_the_law_of_the_shared_model_with_more_features(x64, model):
     ours = shares(learners.LinThompson(1.0, 2.0, model), x, losses)
     assert stats.chi2_contingency([ours, shares(learners.LinThompson(1.0, 2.0), more, losses)]).pvalue > FALSE_ALARM
     assert stats.chi2_contingency([ours, shares(learners.LinThompson(1.2, 2.0), more, losses)]).pvalue < FALSE_ALARM
+
+
+def test_thompson_sampling_draws_an_arm_with_its_posterior_probability(x64):
+    """Two arms: P(arm 0) is a normal distribution function of the difference of their losses (false alarm 1e-6)."""
+    rng, width, penalty = np.random.default_rng(0), 0.8, 2.0
+    x, losses = rng.normal(size=(T, 2, D)), rng.normal(size=(T, 2))
+    arms = np.arange(T - 1) % 2
+    X, y = x[np.arange(T - 1), arms], losses[np.arange(T - 1), arms]
+    P, gap = np.linalg.inv(penalty * np.eye(D) + X.T @ X), x[-1, 1] - x[-1, 0]
+    p = stats.norm.cdf(gap @ P @ X.T @ y / (width * np.sqrt(gap @ P @ gap)))
+    assert 0.1 < p < 0.9
+    n = shares(learners.LinThompson(width, penalty), jnp.asarray(x), jnp.asarray(losses), 20_000)
+    assert stats.binomtest(int(n[0]), 20_000, p).pvalue > FALSE_ALARM
+    assert stats.binomtest(int(n[0]), 20_000, p + 0.03).pvalue < FALSE_ALARM
 
 
 def test_square_cb_has_the_probabilities_of_a_worked_example(x64):
