@@ -20,6 +20,7 @@ from jaxonline.environments.arms import (
     SwitchingArms,
     lazy_bernoulli,
 )
+from jaxonline.environments.data import ClassificationArms
 from jaxonline.feedback import Bandit
 from jaxonline.game import Game
 from jaxonline.game.roles import Environment, EnvironmentWrapper, Feedback
@@ -57,8 +58,9 @@ class Rewards(EnvironmentWrapper):
     Results, tables, figures and messages of a game with this environment show rewards: the cumulative reward in place
     of the cumulative loss, and the reward of the best arm. The regret is the reward of the best arm minus the reward of
     the learner. The oracle of a learner still answers with losses: 1 - reward for learners that assume losses in
-    [0, 1], and -reward for linear and Gaussian models (`LinUCB`, `LinThompson`, `GaussianThompson`, `EpsilonGreedy`),
-    as the attribute `loss_at_zero_reward` of a learner says. Priors of learners are given in rewards.
+    [0, 1], and -reward for linear and Gaussian models (`LinUCB`, `LinThompson`, `GaussianThompson`, `EpsilonGreedy`)
+    and bandits with a regressor (`SquareCB`, `EpsilonGreedyCB`, `ExploreFirstCB`, `BaggingCB`), as the attribute
+    `loss_at_zero_reward` of a learner says. Priors of learners are given in rewards.
 
     If `environment` has mean rewards (`BernoulliArms`, `GaussianArms`, `DriftingArms`, `SwitchingArms`, `RestlessArms`,
     `RestedArms`), the losses are those of the same arms with the mean losses 1 - means (in the dtype of the game),
@@ -73,8 +75,8 @@ class Rewards(EnvironmentWrapper):
 
     Raises:
         TypeError: `environment` is no environment.
-        ValueError: outcomes are not vectors, `environment` has rewards already, or it is a `HiddenBestArm`, whose best
-            arm has the smallest outcome.
+        ValueError: outcomes are not vectors, `environment` has rewards already, or it is a `HiddenBestArm` or
+            `ClassificationArms`, whose best arm has the smallest outcome. (For rewards of labels, use `DataStream`.)
 
     Example:
         >>> import jaxonline as jo
@@ -94,9 +96,9 @@ class Rewards(EnvironmentWrapper):
         inner = check.instance("environment", self.environment, Environment, "an environment")
         if inner.rewards:
             raise ArgumentError("environment", f"must not have rewards already (got {type(inner).__name__})")
-        if isinstance(inner, HiddenBestArm):
-            problem = "must have rewards as outcomes (got HiddenBestArm, whose best arm has the smallest outcome)"
-            raise ArgumentError("environment", problem)
+        if isinstance(inner, HiddenBestArm | ClassificationArms):
+            own = f"{type(inner).__name__}, whose best arm has the smallest outcome"
+            raise ArgumentError("environment", f"must have rewards as outcomes (got {own})")
         shape = getattr(inner.outcome_spec, "shape", None)
         if shape is None or len(shape) != 1:
             raise ArgumentError("environment", f"must have vectors of rewards as outcomes (got {shape})")

@@ -144,12 +144,13 @@ class DataStream(Environment):
 class ClassificationArms(DataStream):
     """Classification table as a contextual bandit: arm k is class k, and has the loss 0 if it is the label, else 1.
 
-    An instance is the context of all arms [d]. Class k is the k-th of the sorted labels. Raises a ValueError in the
-    cases of `DataStream`, and if there are fewer than two classes.
+    An instance is the context of all arms [d]. Class k is the k-th of the sorted labels. The table is known, so it also
+    has the mean outcomes. Raises a ValueError in the cases of `DataStream`, and if there are fewer than two classes.
 
     Args:
         X: contexts [n, d].
-        y: labels [n]: numbers or text. (A matrix is a table of losses [n, K], as in `DataStream`.)
+        y: labels [n] or [n, 1]: numbers, booleans or text. A matrix with more columns is a table of losses [n, K], as
+            in `DataStream`: for one-hot labels, pass 1 - labels.
         order: "file" (as given), "shuffled" (a new permutation in each pass and run), or "iid" (with replacement).
 
     Example:
@@ -169,17 +170,25 @@ class ClassificationArms(DataStream):
             labels = self.y if isinstance(self.y, jax.Array) else np.asarray(self.y)
         except ValueError:  # rows of different lengths
             labels = np.array([None])
+        if labels.ndim == 2 and labels.shape[1] == 1:
+            labels = labels[:, 0]
         if labels.ndim == 1:
             if labels.dtype.kind == "O":
                 is_text = all(isinstance(label, str) for label in labels)
                 check.instance("y", self.y, is_text, "a vector of labels, which are numbers or text")
-            elif labels.dtype.kind not in "SU":
+            elif labels.dtype.kind not in "SUb":
                 check.finite_array("y", labels, ndim=1)
             classes, indices = np.unique(np.asarray(labels), return_inverse=True)
             if len(classes) < 2:
                 raise ArgumentError("y", f"must have at least two classes (got {check.quote(classes)})")
             set_field(self, "y", (indices[:, None] != np.arange(len(classes))).astype(float))
         super().__post_init__()
+
+    def mean_outcome(
+        self, state: DataStreamState, t: Int[Array, ""], x: Float[Array, "d"], y: Float[Array, "K"]
+    ) -> Float[Array, "K"]:
+        """Return the losses of all arms in the row of the round."""
+        return y
 
 
 # ---------------------------------------------------------------------------------------------------------------------

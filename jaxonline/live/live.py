@@ -122,6 +122,11 @@ class Live:
         return None if self._game is None else self._states.learner
 
     @property
+    def n_arms(self) -> int | None:
+        """The number of arms of a bandit; None for a learner with another feedback."""
+        return self._outcome[0] if self._is_bandit and len(self._outcome) == 1 else None
+
+    @property
     def pending(self) -> tuple[ArmDecision, ...]:
         """The decisions of a bandit that wait for an outcome, oldest first."""
         return tuple(self._open.values()) if self._is_bandit else ()

@@ -14,6 +14,7 @@ from jaxtyping import ArrayLike, Float
 from jaxonline import random
 from jaxonline.feedback import Bandit
 from jaxonline.game import Draw, Environment, Game, Learner, play
+from jaxonline.game.round import has_mean_outcome
 from jaxonline.live.live import Live
 from jaxonline.logs.log import Log
 from jaxonline.losses.arms import ArmLoss
@@ -181,7 +182,8 @@ class RandomPolicy(Learner):
     policy: Annotated[Callable[..., Any], Takes("(x)")] = static()
 
     def init(self, key: Any, specs: Any) -> tuple[()]:
-        """Return no state."""
+        """Return no state; raise a ValueError if the policy does not return a vector with a number for each arm."""
+        _check_policy("policy", self.policy, specs.instance, specs.outcome)
         return ()
 
     def predict(self, key: Any, state: tuple[()], x: Any) -> Draw:
@@ -192,6 +194,12 @@ class RandomPolicy(Learner):
     def update(self, key: Any, state: tuple[()], oracle: Any) -> tuple[tuple[()], tuple[()]]:
         """Keep the empty state: the policy does not learn."""
         return state, ()
+
+
+def _check_policy(name: str, policy: Callable[..., Any], x: Any, y: Any) -> None:
+    probabilities = jax.eval_shape(policy, x)
+    if (shape := getattr(probabilities, "shape", None)) != y.shape:
+        raise ArgumentError(name, f"must return the probabilities of the arms, of shape {y.shape} (got shape {shape})")
 
 
 class SimulatedLog(NamedTuple):
@@ -214,13 +222,15 @@ def simulate_log(
     """Simulate the log of a logging policy in an environment of arms whose mean losses are known.
 
     Args:
-        environment: an environment without state whose outcomes are losses of arms from 0 to 1, with mean outcomes.
+        environment: an environment whose outcomes are losses of arms from 0 to 1, with mean outcomes. If means change
+            over the rounds, the truth is that of these rounds.
         behavior: the logging policy: function of an instance that returns the probabilities of the arms [K], in JAX.
         n_rows: the number of rows.
         key: a seed, or a key of JAX.
 
     Raises:
-        ValueError: the mean outcomes of the environment are unknown, or a loss is outside [0, 1].
+        ValueError: the mean outcomes of the environment are unknown, or depend on the arms pulled (`RestedArms`);
+            `behavior` does not return probabilities of all arms; a loss is outside [0, 1].
 
     Example:
         >>> import jax.numpy as jnp, jaxonline as jo
@@ -229,16 +239,18 @@ def simulate_log(
         >>> len(log), means[0].round(3).tolist()
         (100, [0.8, 0.2])
     """
-    game = Game(environment, Bandit(), ArmLoss())
-    states, history = play(game, RandomPolicy(behavior), check.as_key("key", key), n_rows)
-    del states
-    rounds = jnp.arange(1, n_rows + 1, dtype=jnp.int32)
-    losses = jax.vmap(lambda t, x, y: environment.mean_outcome((), t, x, y))(rounds, history.x, history.y)
-    if losses is None:
-        problem = f"must have mean outcomes (got {type(environment).__name__})"
-        raise ArgumentError("environment", problem)
-    means = np.broadcast_to(1.0 - np.asarray(losses, float), (n_rows, losses.shape[-1]))
-    return SimulatedLog(Log.from_history(history), means)
+    if not has_mean_outcome(environment) or not environment.oblivious:
+        problem = "must have mean outcomes that do not depend on the arms pulled"
+        raise ArgumentError("environment", f"{problem} (got {type(environment).__name__})")
+    game = Game(environment, Bandit(), ArmLoss(), pseudo=True)  # so that rounds have the mean outcomes
+    _check_policy("behavior", behavior, environment.instance_spec, environment.outcome_spec)
+    _, history = play(game, RandomPolicy(behavior), check.as_key("key", key), n_rows)
+    arms, p = history.y_hat.arm, np.asarray(history.y_hat.probabilities, float)
+    if wrong := np.flatnonzero(~((p.min(axis=1) >= 0.0) & (np.abs(p.sum(axis=1) - 1.0) <= 1e-5))).tolist():
+        problem = f"must return probabilities of at least 0 with the sum 1 (got {p[wrong[0]].tolist()})"
+        raise ArgumentError("behavior", problem)
+    log = Log.from_history(history._replace(loss=np.asarray(history.y)[np.arange(n_rows), arms]))
+    return SimulatedLog(log, 1.0 - np.asarray(history.y_comparator, float))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -308,9 +320,9 @@ def replay(log: Log, live: Live, *, seed: Seed = 0) -> Replay:
         >>> result.n_rounds + result.n_discarded, result.n_rounds == live.round
         (100, True)
     """
-    if not live._is_bandit or live._outcome != (log.n_arms,):
+    if live.n_arms != log.n_arms:
         wanted = f"must have the feedback jo.Bandit() and outcome={log.n_arms}, the number of arms of the log"
-        raise ArgumentError("live", f"{wanted} (got outcome={live._outcome})")
+        raise ArgumentError("live", f"{wanted} (got {live})")
     keep = np.random.default_rng(seed).random(len(log)) * log.propensities < log.propensities.min()
     rewards = []
     for row in np.flatnonzero(keep):

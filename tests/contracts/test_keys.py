@@ -320,6 +320,29 @@ class Guess(jo.Learner):
         return state, ()
 
 
+@jo.struct
+class Restless(Guess):
+    """A regressor that draws in every method."""
+
+    def init(self, key, specs):
+        return self.draw(key)
+
+    def predict(self, key, state, x):
+        return state + self.draw(key)
+
+    def update(self, key, state, oracle):
+        return state + self.draw(key), ()
+
+
+@pytest.mark.parametrize("model", ["shared", "disjoint"])
+@pytest.mark.parametrize("cls", [learners.SquareCB, learners.BaggingCB])
+def test_bandit_and_its_regressors_use_no_word_twice(cls, model):
+    game = jo.Game(E.ContextualLinearArms([0.5, -0.5], n_arms=3), jo.Bandit(), losses.ArmLoss())
+    uses = draws_of(game, cls(Restless(), model=model))
+    assert repeated(uses) == []
+    assert sum(not use.derives for use in uses) > 5 * sum(ROUNDS.values())  # instances, arms, and regressors
+
+
 def number_and_mask(key):
     return jnp.where(jo.random.bernoulli(key), jo.random.normal(key), 0.0)
 

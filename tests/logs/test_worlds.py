@@ -55,6 +55,19 @@ def test_a_simulated_log_has_the_means_of_its_environment():
     value = logs.ips(log, [1.0, 0.0, 0.0], interval="student")
     error = (value.high - value.low) / 4
     assert abs(value.value - 0.8) < 5 * error < abs(log.rewards.mean() - 0.8)
+    moving = jo.environments.DriftingArms([0.2, 0.5], step=0.1)
+    means = logs.simulate_log(moving, lambda x: jnp.array([0.5, 0.5], jnp.float32), 40).means
+    assert len(np.unique(means)) > 40
+    rows = jo.environments.ClassificationArms(np.arange(3.0)[:, None], [[True], [False], [True]], order="shuffled")
+    log, means = logs.simulate_log(rows, lambda x: jnp.array([0.5, 0.5], jnp.float32), 30)
+    np.testing.assert_array_equal(means[:, 0], log.contexts[:, 0] == 1)
+    np.testing.assert_array_equal(log.rewards, means[np.arange(30), log.arms])
+    for p in ([0.2, 0.3, 0.5], [[0.5, 0.5]], [0.2, 0.3], [-0.2, 1.2], [np.nan, 1.0]):
+        with pytest.raises(ValueError, match="behavior: must return"):
+            logs.simulate_log(moving, lambda x, p=p: jnp.array(p, jnp.float32), 4)
+    for environment in (jo.environments.RestedArms([[0.2], [0.4]]), jo.environments.DataStream(None, [[0.2, 0.4]])):
+        with pytest.raises(ValueError, match="environment: must have mean outcomes"):
+            logs.simulate_log(environment, lambda x: jnp.array([0.5, 0.5], jnp.float32), 4)
     with pytest.raises(ValueError, match="rewards"):  # losses below 0
         logs.simulate_log(arms, lambda x: jnp.full(3, 1 / 3, jnp.float32), 40)
     with pytest.raises(TypeError, match="behavior: must be a function"):

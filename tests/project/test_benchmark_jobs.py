@@ -12,7 +12,7 @@ from fresh_python import ROOT
 from scipy import stats
 
 from benchmarks import __main__ as suite
-from benchmarks import bandits, full_information, history, many_arms
+from benchmarks import bandits, digits, full_information, history, many_arms
 from benchmarks._jobs import INCREMENTAL, NARROW, NUMBA, OURS
 from benchmarks._report import table
 from benchmarks._workload import share_of_limit
@@ -46,6 +46,14 @@ def test_policies_of_numba_and_pymab_have_the_losses_of_this_package():
             np.testing.assert_array_equal(losses[INCREMENTAL], losses[NUMBA])
     assert not any(same_distribution(ours["UCB1"], ours[other]) for other in ("EXP3", "KL-UCB", "Thompson"))
     assert not same_distribution(ours["EXP3"], ours["Thompson"])
+
+
+@pytest.mark.long
+def test_table_of_digits_has_every_policy(capsys):
+    digits.main(["--runs", "2", "--rounds", "200"])
+    rows = [line.split("|") for line in capsys.readouterr().out.splitlines()[2:]]
+    assert {row[1].strip(" `") for row in rows} == set(digits.policies())
+    assert all(10 < float(row[2].split()[0]) < 100 for row in rows)  # a random arm: 10 %
 
 
 JOBS = [job for module in (many_arms, full_information) for job in module.jobs(quick=True)]

@@ -285,10 +285,11 @@ def bernoulli_thompson(h, prior_ones=1.5, prior_zeros=2.0):
     return h.draws(fast_beta, prior_ones + ones, prior_zeros + h.n - ones).argmin(axis=-1)
 
 
-def _ridge(h, regularizer):
+def _ridge(h, regularizer, weights=None):
     x = (h.pulled[..., None] * h.x).sum(axis=2)
-    P = np.linalg.inv(regularizer * np.eye(x.shape[-1]) + past(x[..., None] * x[..., None, :]))
-    return P, (P @ past(h.losses[..., None] * x)[..., None])[..., 0]
+    weighted = x if weights is None else weights[..., None] * x
+    P = np.linalg.inv(regularizer * np.eye(x.shape[-1]) + past(weighted[..., None] * x[..., None, :]))
+    return P, (P @ past(h.losses[..., None] * weighted)[..., None])[..., 0]
 
 
 def lin_ucb(h, width=0.3, regularizer=3.0):
@@ -362,6 +363,16 @@ def lin_thompson_hybrid(h, width=0.3, regularizer=3.0):
     return (means + width * np.sqrt(variances) * z[..., :K]).argmin(axis=-1)
 
 
+def _mode(score, variance, y, slope):
+    """Return the probability at the mode, by bisection of its score, between those of the residuals y - 1 and y."""
+    low, high = score + variance * (y - 1), score + variance * y
+    for _ in range(60):
+        z = (low + high) / 2
+        p = 1 / (1 + math.exp(-slope * z))
+        low, high = (z, high) if z < score + variance * (y - p) else (low, z)
+    return p
+
+
 def _logistic(h, regularizer, slope=1.0, curvature=1.0, disjoint=False):
     """Return the covariance and the mean of the belief about each arm, in all rounds."""
     K, d = h.x.shape[2:]
@@ -372,13 +383,11 @@ def _logistic(h, regularizer, slope=1.0, curvature=1.0, disjoint=False):
             yield np.concatenate([np.linalg.inv(precisions), w[..., None]], axis=-1)
             arm = h.moves[run, t]
             x, arms = h.x[run, t, arm], [arm] if disjoint else range(K)
-            p = 1 / (1 + np.exp(-slope * x @ w[arm]))
-            step = np.linalg.solve(precisions[arm] + curvature * p * (1 - p) * np.outer(x, x), x) * (
-                h.losses[run, t] - p
-            )
+            P = np.linalg.inv(precisions[arm])
+            p = _mode(x @ w[arm], x @ P @ x, h.losses[run, t], slope)
             for k in arms:
                 precisions[k] = precisions[k] + curvature * p * (1 - p) * np.outer(x, x)
-                w[k] = w[k] + step
+                w[k] = w[k] + P @ x * (h.losses[run, t] - p)
 
     both = h.runs(play, (K, d, d + 1))
     return both[..., :-1], both[..., -1]
@@ -409,8 +418,13 @@ def logistic_thompson_disjoint(h, width=0.3, regularizer=3.0, slope=1.0, curvatu
 # Reductions of contextual bandits to online ridge regression
 
 
-def _predictions(h, regularizer, weights=1):
+def _predictions(h, regularizer, weights=None):
+    weights = 1 if weights is None else weights[..., None, None, None]
     return np.einsum("rtki,rtki->rtk", h.x, _ridge_of_arms(h, regularizer, weights)[1])
+
+
+def _shared_predictions(h, regularizer, weights=None):
+    return np.einsum("rtki,rti->rtk", h.x, _ridge(h, regularizer, weights)[1])
 
 
 def _greedy(values):
@@ -425,7 +439,7 @@ def square_cb(h, gamma=8.0, power=0.4, regularizer=3.0, mu=1.0, f=None):
 
 
 def square_cb_shared(h, gamma=8.0, power=0.4, regularizer=3.0):
-    return square_cb(h, gamma, power, f=np.einsum("rtki,rti->rtk", h.x, _ridge(h, regularizer)[1]))
+    return square_cb(h, gamma, power, f=_shared_predictions(h, regularizer))
 
 
 def epsilon_greedy_cb(h, epsilon=0.6, power=0.3, regularizer=3.0, f=None):
@@ -447,15 +461,27 @@ def epsilon_greedy_cb_of_gradients(h, epsilon=0.6, power=0.3, eta=0.2, decay=0.5
     return epsilon_greedy_cb(h, epsilon, power, f=h.runs(play, (h.n_arms,)))
 
 
-def explore_first_cb(h, n_explore=30, regularizer=3.0):
-    return np.where(h.t < n_explore, 1 / h.n_arms, _greedy(_predictions(h, regularizer)))
+def explore_first_cb(h, n_explore=30, regularizer=3.0, f=None):
+    return np.where(h.t < n_explore, 1 / h.n_arms, _greedy(_predictions(h, regularizer) if f is None else f))
 
 
-def bagging_cb(h, regularizer=3.0, mean=1.0):
+def bagging_cb(h, regularizer=3.0, mean=1.0, predictions=_predictions):
     levels = h.draws(lambda key: jax.random.uniform(key, (5, 1)), update=True)
     counts = (levels >= stats.poisson.cdf(np.arange(20), mean)).sum(axis=-1)
-    votes = [_greedy(_predictions(h, regularizer, counts[..., i, None, None, None])) for i in range(5)]
+    votes = [_greedy(predictions(h, regularizer, counts[..., i])) for i in range(5)]
     return np.mean(votes, axis=0)
+
+
+def epsilon_greedy_cb_shared(h, epsilon=0.6, power=0.3, regularizer=3.0):
+    return epsilon_greedy_cb(h, epsilon, power, f=_shared_predictions(h, regularizer))
+
+
+def explore_first_cb_shared(h, n_explore=30, regularizer=3.0):
+    return explore_first_cb(h, n_explore, f=_shared_predictions(h, regularizer))
+
+
+def bagging_cb_shared(h, regularizer=3.0, mean=1.0):
+    return bagging_cb(h, regularizer, mean, _shared_predictions)
 
 
 def of_minus_rewards(loop):

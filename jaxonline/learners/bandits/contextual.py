@@ -92,9 +92,10 @@ class RidgeBandit(ArmLearner):
         arm, is_shared = oracle.move, self.model == "shared"
         x = oracle.x[arm] if is_shared else features_of_arms(oracle.x, len(state.w))[arm]
         root, w = (state.root, state.w) if is_shared else (state.root[arm], state.w[arm])
-        mean, weight = self._mean_and_weight(jnp.sum(w * x))
+        v = times(root, x)  # XLA computes it once
+        residual, weight = self._residual_and_weight(oracle.loss(), jnp.sum(w * x), jnp.sum(v * v))
         root, direction, leverage = reweigh(root, x, weight)
-        w = w + direction * ((oracle.loss() - mean) / leverage)
+        w = w + direction * residual
         if is_shared:
             return RidgeState(root, w, state.order), ()
         roots, weights, common = state.root.at[arm].set(root), state.w.at[arm].set(w), state.common
@@ -105,9 +106,12 @@ class RidgeBandit(ArmLearner):
             common = Belief(root, mean)
         return RidgeState(roots, weights, state.order, common), ()
 
-    def _mean_and_weight(self, score: Float[Array, ""]) -> tuple[Any, Any]:
-        """Return the mean loss of an arm from <w, x>, and the weight of a round in the inverse of P."""
-        return score, 1.0
+    def _residual_and_weight(self, loss: Array, score: Array, variance: Array) -> tuple[Any, Any]:
+        """Return the loss minus its mean under the next w, and the weight of the round in the inverse of P.
+
+        `score` and `variance` are <w, x> and x' P x before the round. The next w is w + residual P x.
+        """
+        return (loss - score) / (1.0 + variance), 1.0
 
     def _moments(self, state: RidgeState, x: Float[Array, "..."]) -> tuple[Array, Array, Array]:
         """Return mean and variance of the losses of the arms [K], and L_k' x_k [K, d].

@@ -2,7 +2,7 @@
 
 import abc
 import math
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -11,16 +11,29 @@ from jaxtyping import Array, Float, Int, Key
 
 from jaxonline import random
 from jaxonline.feedback.moves import FullInformation, FullOracle
-from jaxonline.game.roles import Draw, Feedback, Specs
+from jaxonline.game.roles import Draw, Specs
 from jaxonline.learners.bandits.contextual import feature_shape, features_of_arms
 from jaxonline.learners.bandits.exponential import draw_arm
 from jaxonline.learners.bandits.index_policies import ArmLearner, arm_indicator, draw_order
-from jaxonline.learners.wrappers import AnyLearner
+from jaxonline.learners.linear.classifiers import Perceptron
+from jaxonline.learners.wrappers import require_learner
+from jaxonline.losses import Squared
 from jaxonline.numerics.elementwise import Order, first_argmin
+from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
-from jaxonline.parameters.types import Count, NonNegative, Positive, Probability, PyTree
+from jaxonline.parameters.types import (
+    Component,
+    Convert,
+    Count,
+    Ge,
+    NonNegative,
+    Number,
+    Positive,
+    Probability,
+    PyTree,
+)
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The reduction: one regressor for all arms, or one for each arm; it learns the loss of the arm pulled.
@@ -41,6 +54,23 @@ class RegressionState(NamedTuple):
     order: Order | None
 
 
+def _as_regressor(learner: Any, name: str) -> Any:
+    """Return a learner that estimates mean losses from full information; one without a declared loss may."""
+    require_learner(learner, name)
+    if isinstance(learner, Perceptron) or not isinstance(learner.loss, Squared | None):
+        of = "" if learner.loss is None else f" with the loss {learner.loss!r}"
+        raise ArgumentError(name, f"must minimise the squared loss (got {type(learner).__name__}{of})")
+    try:
+        learner.check_feedback(FullInformation())
+    except ValueError as error:
+        raise ArgumentError(name, f"must learn from full information ({error})") from error
+    return learner
+
+
+AnyRegressor = Annotated[Any, Component("learner"), Convert(_as_regressor)]
+Whole = Annotated[Number, Ge(0), Convert(lambda value, name: check.whole_number(name, value, ge=0))]
+
+
 class _RegressionBandit(ArmLearner):
     """Base class of contextual bandits by regression; a subclass implements `probabilities` of the arms.
 
@@ -57,15 +87,11 @@ class _RegressionBandit(ArmLearner):
     def probabilities(self, state: RegressionState, losses: Float[Array, "K"]) -> Float[Array, "K"]:
         """Return the probabilities of the arms in round state.t + 1, from the predicted losses."""
 
-    def check_feedback(self, feedback: Feedback) -> None:
-        """Raise a ValueError if the regressor does not learn from full information."""
-        self.regressor.check_feedback(FullInformation())
-
     def init(self, key: Key[Array, ""] | None, specs: Specs) -> RegressionState:
         """Return the state before round 1; raise a ValueError if the instances or the regressor do not suit."""
         n_arms, d = feature_shape(specs, self.model)
         row = Specs(*(jax.ShapeDtypeStruct(shape, specs.outcome.dtype) for shape in ((d,), ())))
-        regressor = self.regressor.init(key, row)
+        regressor = self.regressor.init(_regressor_key(key), row)
         prediction = jax.eval_shape(self.regressor.predict, key, regressor, row.instance)
         if getattr(prediction, "shape", None) != () or not jnp.issubdtype(prediction.dtype, jnp.floating):
             raise ArgumentError("regressor", f"must predict a number (got {prediction})")
@@ -74,7 +100,8 @@ class _RegressionBandit(ArmLearner):
 
     def predict(self, key: Key[Array, ""], state: RegressionState, x: Float[Array, "..."]) -> Draw:
         """Draw an arm from the probabilities."""
-        return draw_arm(key, self.probabilities(state, self.predicted_losses(key, state.regressors, x, state.order)))
+        losses = self.predicted_losses(_regressor_key(key), state.regressors, x, state.order)
+        return draw_arm(key, self.probabilities(state, losses))
 
     def update(self, key: Key[Array, ""], state: RegressionState, oracle: Any) -> tuple[RegressionState, tuple]:
         """Update the regressor with the features and the loss of the arm pulled."""
@@ -85,13 +112,13 @@ class _RegressionBandit(ArmLearner):
 
     def learn(self, key: Key[Array, ""], regressor: PyTree, oracle: FullOracle) -> PyTree:
         """Return the regressor after one round."""
-        return self.regressor.update(key, regressor, oracle)[0]
+        return self.regressor.update(_regressor_key(key), regressor, oracle)[0]
 
     def predicted_losses(self, key: Any, regressors: PyTree, x: Array, order: Order | None) -> Float[Array, "K"]:
         """Return the predicted losses of the arms."""
         n_arms = len(order.ranks) if order is not None else self._n_arms(regressors, x)
-        axes = (None, 0 if self.model == "disjoint" else None, 0)
-        return jax.vmap(self.regressor.predict, axes)(key, regressors, features_of_arms(x, n_arms))
+        axes = (0, 0 if self.model == "disjoint" else None, 0)
+        return jax.vmap(self.regressor.predict, axes)(_keys(key, n_arms), regressors, features_of_arms(x, n_arms))
 
     def _n_arms(self, regressors: PyTree, x: Array) -> int:
         return len(x) if x.ndim == 2 else len(jax.tree.leaves(regressors)[0])
@@ -105,6 +132,16 @@ class _RegressionBandit(ArmLearner):
         if self.model != "disjoint":
             return regressor
         return jax.tree.map(lambda leaf, new: leaf.at[arm].set(new), regressors, regressor)
+
+
+def _regressor_key(key: Key[Array, ""] | None) -> Key[Array, ""] | None:
+    """Return the key of the regressor. A draw of the bandit with `key` itself reads words below 2^30."""
+    return None if key is None else random.fold_in(key, 2**30)
+
+
+def _keys(key: Key[Array, ""] | None, n: int) -> Key[Array, "n"] | None:
+    """Return the keys of n models or arms."""
+    return None if key is None else jax.vmap(random.fold_in, (None, 0))(key, jnp.arange(n, dtype=jnp.uint32))
 
 
 _POISSON = np.cumsum([math.exp(-1.0) / math.factorial(n) for n in range(12)])  # P(N <= n) with mean 1
@@ -149,7 +186,7 @@ class SquareCB(_RegressionBandit):
         [[1, 0], [0, 1]]
     """
 
-    regressor: AnyLearner
+    regressor: AnyRegressor
     gamma: Positive = 10.0
     power: NonNegative = 0.5
     model: Literal["shared", "disjoint"] = static(default="disjoint")
@@ -190,7 +227,7 @@ class EpsilonGreedyCB(_RegressionBandit):
         [[1, 0], [0, 1]]
     """
 
-    regressor: AnyLearner
+    regressor: AnyRegressor
     epsilon: Probability = 0.1
     power: NonNegative = 0.0
     model: Literal["shared", "disjoint"] = static(default="disjoint")
@@ -225,8 +262,8 @@ class ExploreFirstCB(_RegressionBandit):
         [[1, 0], [0, 1]]
     """
 
-    regressor: AnyLearner
-    n_explore: NonNegative
+    regressor: AnyRegressor
+    n_explore: Whole
     model: Literal["shared", "disjoint"] = static(default="disjoint")
 
     def probabilities(self, state: RegressionState, losses: Float[Array, "K"]) -> Float[Array, "K"]:
@@ -260,7 +297,7 @@ class BaggingCB(_RegressionBandit):
         [[1, 0], [0, 1]]
     """
 
-    regressor: AnyLearner
+    regressor: AnyRegressor
     n_models: Count = static(default=10)
     model: Literal["shared", "disjoint"] = static(default="disjoint")
 
@@ -277,11 +314,11 @@ class BaggingCB(_RegressionBandit):
         """Return the share of votes of each arm."""
         predict = super().predicted_losses
 
-        def vote(regressors):
+        def vote(key, regressors):
             losses = predict(key, regressors, x, order)
             return arm_indicator(first_argmin(losses, order), len(losses)).astype(losses.dtype)
 
-        return jnp.mean(jax.vmap(vote)(regressors), axis=0)
+        return jnp.mean(jax.vmap(vote)(_keys(key, self.n_models), regressors), axis=0)
 
     def at_arm(self, regressors: PyTree, arm: Int[Array, ""]) -> PyTree:
         """Return the regressor of an arm, of all models."""
@@ -295,11 +332,13 @@ class BaggingCB(_RegressionBandit):
 
     def learn(self, key: Key[Array, ""], regressor: PyTree, oracle: FullOracle) -> PyTree:
         """Return all models; each learns from the round as often as its Poisson number."""
-        one = super().learn
+        one, keys = self.regressor.update, _keys(_regressor_key(key), self.n_models)
         levels = random.uniform(key, (self.n_models, 1), oracle.y.dtype)
         counts = jnp.sum(levels >= jnp.asarray(_POISSON[None, :], levels.dtype), axis=1, dtype=jnp.int32)
 
-        def learn(count, regressor):
-            return jax.lax.fori_loop(0, count, lambda _, state: one(key, state, oracle), regressor)
+        def learn(key, count, regressor):
+            return jax.lax.fori_loop(
+                0, count, lambda n, state: one(random.fold_in(key, n), state, oracle)[0], regressor
+            )
 
-        return jax.vmap(learn)(counts, regressor)
+        return jax.vmap(learn)(keys, counts, regressor)

@@ -124,6 +124,12 @@ OWN = {
     ),
     "contextual explore first": (learners.ExploreFirstCB(RIDGE, 30), loops.explore_first_cb),
     "contextual bagging": (learners.BaggingCB(RIDGE, 5), loops.bagging_cb),
+    "contextual epsilon-greedy, shared": (
+        learners.EpsilonGreedyCB(RIDGE, 0.6, 0.3, "shared"),
+        loops.epsilon_greedy_cb_shared,
+    ),
+    "contextual explore first, shared": (learners.ExploreFirstCB(RIDGE, 30, "shared"), loops.explore_first_cb_shared),
+    "contextual bagging, shared": (learners.BaggingCB(RIDGE, 5, "shared"), loops.bagging_cb_shared),
     "EXP3.S": (learners.EXP3S(0.2, 0.02), loops.exp3_s),
     "Rexp3": (learners.Restarting(learners.EXP3S(0.2, 0.0), 30.0), loops.rexp3),
     "Tsallis-INF": (learners.TsallisINF(), loops.tsallis_reduced_variance),
