@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from jaxonline import random
+from jaxonline._xla.barriers import compute_once
 from jaxonline.feedback.moves import FullInformation, FullOracle
 from jaxonline.game.roles import Draw, Feedback, Specs
 from jaxonline.learners.bandits.contextual import feature_shape, features_of_arms
@@ -296,10 +297,12 @@ class BaggingCB(_RegressionBandit):
     def learn(self, key: Key[Array, ""], regressor: PyTree, oracle: FullOracle) -> PyTree:
         """Return all models; each learns from the round as often as its Poisson number."""
         one = super().learn
-        levels = random.uniform(key, (self.n_models, 1), oracle.y.dtype)
+        levels = jax.lax.optimization_barrier(random.uniform(key, (self.n_models, 1), oracle.y.dtype))
         counts = jnp.sum(levels >= jnp.asarray(_POISSON[None, :], levels.dtype), axis=1, dtype=jnp.int32)
 
         def learn(count, regressor):
+            if hasattr(self.regressor, "_learn_often"):
+                return self.regressor._learn_often(regressor, oracle, count)
             return jax.lax.fori_loop(0, count, lambda _, state: one(key, state, oracle), regressor)
 
         return jax.vmap(learn)(counts, regressor)
