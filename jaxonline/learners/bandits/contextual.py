@@ -1,7 +1,9 @@
 """Contextual bandits with linear losses: LinUCB and Thompson sampling, with shared, disjoint and hybrid models."""
 
+import functools
 from typing import Any, Literal, NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key
 
@@ -146,9 +148,16 @@ class RidgeBandit(ArmLearner):
         return first_argmin(means + width * jnp.sqrt(variances) * z[:n_arms], state.order)
 
 
+_MAX_ROWS = 32
+
+
 def times(root: Float[Array, "*K d d"], x: Float[Array, "*K d"]) -> Float[Array, "*K d"]:
-    """Return L' x: a sum over rows, which XLA vectorises."""
-    return jnp.sum(root * x[..., :, None], axis=-2)
+    """Return L' x: a sum over rows. Up to 32 rows are added one by one; XLA vectorises this, and not its reductions."""
+    rows = x.shape[-1]
+    if rows > _MAX_ROWS:
+        return jnp.sum(root * x[..., :, None], axis=-2)
+    terms = (root[..., row, :] * x[..., row, None] for row in range(rows))
+    return jax.lax.optimization_barrier(functools.reduce(jnp.add, terms))
 
 
 def along(root: Float[Array, "*K d d"], v: Float[Array, "*K d"]) -> Float[Array, "*K d"]:
