@@ -10,7 +10,6 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
 from jaxonline import random
-from jaxonline._xla.barriers import compute_once
 from jaxonline.feedback.moves import FullInformation, FullOracle
 from jaxonline.game.roles import Draw, Feedback, Specs
 from jaxonline.learners.bandits.contextual import feature_shape, features_of_arms
