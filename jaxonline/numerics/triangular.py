@@ -103,3 +103,19 @@ def _eliminate(A: Float[Array, "n n"]) -> tuple[Float[Array, "n n"], Float[Array
     M = jax.lax.fori_loop(0, n - 1, eliminate, jnp.concatenate([A, jnp.eye(n, dtype=A.dtype)], axis=1))
     scale = jax.lax.rsqrt(jnp.diagonal(M[:, :n]))[:, None]
     return jnp.triu(M[:, :n] * scale).T, M[:, n:] * scale
+
+
+def transposed_times(root: Float[Array, "*K d d"], x: Float[Array, "*K d"]) -> Float[Array, "*K d"]:
+    """Return L' x: a sum over rows. Up to 32 rows are added one by one; XLA vectorises this, and not its reductions.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from jaxonline.numerics.triangular import transposed_times
+        >>> transposed_times(jnp.array([[1.0, 2.0], [0.0, 3.0]]), jnp.array([1.0, 10.0])).tolist()
+        [1.0, 32.0]
+    """
+    rows = x.shape[-1]
+    if rows > 2 * _MAX_UNROLLED:
+        return jnp.sum(root * x[..., :, None], axis=-2)
+    terms = (root[..., row, :] * x[..., row, None] for row in range(rows))
+    return jax.lax.optimization_barrier(functools.reduce(jnp.add, terms))

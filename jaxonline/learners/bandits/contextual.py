@@ -9,7 +9,7 @@ from jaxonline import random
 from jaxonline.game.roles import Specs
 from jaxonline.learners.bandits.index_policies import ArmLearner, draw_order
 from jaxonline.numerics.elementwise import Order, first_argmin
-from jaxonline.numerics.triangular import product
+from jaxonline.numerics.triangular import product, transposed_times
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.struct import static, struct
@@ -92,7 +92,7 @@ class RidgeBandit(ArmLearner):
         arm, is_shared = oracle.move, self.model == "shared"
         x = oracle.x[arm] if is_shared else features_of_arms(oracle.x, len(state.w))[arm]
         root, w = (state.root, state.w) if is_shared else (state.root[arm], state.w[arm])
-        v = times(root, x)  # XLA computes it once
+        v = transposed_times(root, x)  # XLA computes it once
         residual, weight = self._residual_and_weight(oracle.loss(), jnp.sum(w * x), jnp.sum(v * v))
         root, direction, leverage = reweigh(root, x, weight)
         w = w + direction * residual
@@ -122,7 +122,7 @@ class RidgeBandit(ArmLearner):
             V, means = product(x, state.root), product(x, state.w)
         else:
             X = features_of_arms(x, len(state.w))
-            V, means = times(state.root, X), jnp.sum(state.w * X, axis=1)
+            V, means = transposed_times(state.root, X), jnp.sum(state.w * X, axis=1)
         return means, jnp.sum(V * V, axis=1), V
 
     def _optimistic(self, state: RidgeState, x: Float[Array, "..."]) -> Int[Array, ""]:
@@ -146,13 +146,8 @@ class RidgeBandit(ArmLearner):
         z = random.normal(key, (n_arms if state.common is None else n_arms + d,), x.dtype)
         if state.common is not None:
             b = state.common.w + width * along(state.common.root, z[n_arms:])
-            means = means + scale * jnp.sum(V * times(state.root, features_of_arms(b, n_arms)), axis=1)
+            means = means + scale * jnp.sum(V * transposed_times(state.root, features_of_arms(b, n_arms)), axis=1)
         return first_argmin(means + width * jnp.sqrt(variances) * z[:n_arms], state.order)
-
-
-def times(root: Float[Array, "*K d d"], x: Float[Array, "*K d"]) -> Float[Array, "*K d"]:
-    """Return L' x: a sum over rows, which XLA vectorises."""
-    return jnp.sum(root * x[..., :, None], axis=-2)
 
 
 def along(root: Float[Array, "*K d d"], v: Float[Array, "*K d"]) -> Float[Array, "*K d"]:
@@ -165,7 +160,7 @@ def reweigh(root: Float[Array, "d d"], x: Float[Array, "d"], weight: Any) -> tup
 
     With v = L' x and s^2 = 1 + weight v'v, I - v v' weight / (s (s + 1)) is a square root of (I + weight v v')^-1.
     """
-    v = times(root, x)
+    v = transposed_times(root, x)
     direction, leverage = along(root, v), 1.0 + weight * jnp.sum(v * v)
     s = jnp.sqrt(leverage)
     gain = jnp.where(jnp.isfinite(s), weight / (s * (s + 1.0)), jnp.nan)  # no silent standstill

@@ -18,7 +18,7 @@ from jaxonline.learners.bandits.index_policies import ArmLearner, arm_indicator,
 from jaxonline.learners.linear.classifiers import Perceptron
 from jaxonline.learners.wrappers import require_learner
 from jaxonline.losses import Squared
-from jaxonline.numerics.elementwise import Order, first_argmin
+from jaxonline.numerics.elementwise import Order, compute_once, first_argmin
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
 from jaxonline.parameters.errors import ArgumentError
@@ -332,11 +332,13 @@ class BaggingCB(_RegressionBandit):
 
     def learn(self, key: Key[Array, ""], regressor: PyTree, oracle: FullOracle) -> PyTree:
         """Return all models; each learns from the round as often as its Poisson number."""
-        one, keys = self.regressor.update, _keys(_regressor_key(key), self.n_models)
-        levels = random.uniform(key, (self.n_models, 1), oracle.y.dtype)
+        one, keys, shape = self.regressor.update, _keys(_regressor_key(key), self.n_models), (self.n_models, 1)
+        levels = compute_once(lambda key: random.uniform(key, shape, oracle.y.dtype), key)
         counts = jnp.sum(levels >= jnp.asarray(_POISSON[None, :], levels.dtype), axis=1, dtype=jnp.int32)
 
         def learn(key, count, regressor):
+            if hasattr(self.regressor, "update_often"):
+                return self.regressor.update_often(regressor, oracle, count)
             return jax.lax.fori_loop(
                 0, count, lambda n, state: one(random.fold_in(key, n), state, oracle)[0], regressor
             )

@@ -87,6 +87,11 @@ class VAW(Learner):
         state, _, leverages = absorb(state, self._features(oracle.x)[:, None], oracle.y[None])
         return state, VAWInfo(leverages[0])
 
+    def update_often(self, state: VAWState, oracle: Any, count: Int[Array, ""]) -> VAWState:
+        """Absorb `count` equal rounds, which are one round with sqrt(count) times the features and the target."""
+        factor, z = jnp.sqrt(count.astype(oracle.y.dtype)), self._features(oracle.x)
+        return absorb(state, (factor * z)[:, None], (factor * oracle.y)[None])[0]
+
     def weights(self, state: VAWState) -> Float[Array, "m"]:
         """Return the weights w of the coordinates of the features."""
         return state.w
