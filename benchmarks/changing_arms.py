@@ -18,6 +18,7 @@ STEPS = 0, 0.001, 0.01, 0.1  # of the random walks of drifting arms
 MARKOV_AND_ROTTING = "UCB1", "Thompson", "SW-UCB, unknown", "D-TS, unknown", "GLR-klUCB, unknown"
 N_ARMS, GAP = 3, 0.4
 SEED = 1
+BEST = jo.comparators.BestOfEachRound()
 
 
 def switching_arms(n_changes: int, n_rounds: int) -> jo.environments.SwitchingArms:
@@ -56,7 +57,7 @@ def study(n_runs: int, n_rounds: int) -> dict[str, dict[str, np.ndarray]]:
     fixed = static | {f"{name}, unknown": learner for name, learner in unknown.items()}
 
     def regrets(
-        environment: jo.Environment, policies: dict[str, jo.Learner], comparator: Any = jo.comparators.BestOfEachRound()
+        environment: jo.Environment, policies: dict[str, jo.Learner], comparator: Any = BEST
     ) -> dict[str, tuple[float, float]]:
         game = jo.Game(environment, jo.Bandit(), loss=jo.losses.ArmLoss(), pseudo=True)
         options = {"n_runs": n_runs, "n_rounds": n_rounds, "key": SEED, "record_at": 1, "progress": False}

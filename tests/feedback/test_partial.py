@@ -102,7 +102,7 @@ def test_float32_numbers_are_read_as_the_same_fractions():
 
 
 def test_decimals_in_float32_are_those_in_float64():
-    """300 games with three decimals; the first one is local, although its differences in float32 are not those shown."""
+    """Games with three decimals; the first one is local, although its rounded differences are not shown."""
     rng, signals = np.random.default_rng(3), [[0, 0, 1], [0, 0, 1]]
     games = [([[0.102, 0.365, 0.109], [0.078, 0.341, 0.652]], signals)]
     games += [(rng.integers(-9999, 10_000, (2, 3)) / 1000, rng.integers(0, 2, (2, 3))) for _ in range(150)]

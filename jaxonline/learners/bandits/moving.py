@@ -335,8 +335,8 @@ class EXP3S(Learner):
         Args:
             n_arms: K.
             n_rounds: T.
-            n_changes: S - 1, below T: gamma = sqrt(K (S ln(K T) + e) / ((e - 1) T)), at most 1. None if it is unknown: gamma =
-                sqrt(K ln(K T) / T), at most 1.
+            n_changes: S - 1, below T: gamma = sqrt(K (S ln(K T) + e) / ((e - 1) T)), at most 1. None if it is unknown:
+                gamma = sqrt(K ln(K T) / T), at most 1.
         """
         check_fewer_changes(n_changes or 0, n_rounds)
         K, T = n_arms, float(n_rounds)
