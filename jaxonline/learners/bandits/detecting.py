@@ -247,9 +247,9 @@ class MonitoredUCB(DetectingLearner):
     def over_horizon(cls, n_arms: Count, n_rounds: Rounds, n_changes: Count, window: CountFrom2 = 100) -> Self:
         """Set b = sqrt(w ln(2 K T^2) / 2) and gamma = sqrt(C K (2 b + 3 sqrt(w)) / (2 T)), for C changes in T rounds.
 
-        C is below T. These numbers are from memory, and were not checked against the paper. A change of an arm's mean is detected
-        reliably only if it is well above 2 b / w, and if the arm has about w pulls between two changes. Raises a
-        ValueError if b >= w / 2.
+        C is below T. These numbers are from memory, and were not checked against the paper. A change of an arm's mean
+        is detected reliably only if it is well above 2 b / w, and if the arm has about w pulls between two changes.
+        Raises a ValueError if b >= w / 2.
         """
         check_fewer_changes(n_changes, n_rounds)
         least = 2 * math.floor(math.log(2.0 * n_arms * float(n_rounds) ** 2)) + 2

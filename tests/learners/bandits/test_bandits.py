@@ -367,7 +367,7 @@ def test_monitored_ucb_rejects_a_threshold_at_which_it_detects_nothing():
     assert learners.MonitoredUCB.over_horizon(3, 10_000, 1, window=42).threshold < 21
 
 
-@pytest.mark.parametrize(("every", "wrong"), [(10, 12), (30, 24)])
+@pytest.mark.parametrize(("every", "wrong"), [(10.0, 12), (30.0, 24)])
 def test_dynamic_regret_of_restarts_is_the_number_of_their_wrong_pulls(every, wrong):
     """Arms with the losses 0 and 1 change places after 20, 50 and 90 of 120 rounds.
 
@@ -375,12 +375,12 @@ def test_dynamic_regret_of_restarts_is_the_number_of_their_wrong_pulls(every, wr
     batches of 30 rounds go on with the wrong arm for 10 rounds after a change.
     """
     arms = jo.environments.SwitchingArms([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], starts=[21, 51, 91])
-    game = jo.Game(arms, jo.Bandit(), loss=ArmLoss())
-    learner, comparator = (
-        learners.Restarting(learners.ExploreThenCommit(1), float(every)),
-        jo.comparators.BestOfEachRound(),
+    game, learner = (
+        jo.Game(arms, jo.Bandit(), loss=ArmLoss()),
+        learners.Restarting(learners.ExploreThenCommit(1), every),
     )
-    result = jo.simulate(game, learner, n_runs=4, n_rounds=120, comparator=comparator, record_at=[120])
+    options = {"n_runs": 4, "n_rounds": 120, "comparator": jo.comparators.BestOfEachRound(), "record_at": [120]}
+    result = jo.simulate(game, learner, **options)
     assert (result.regret == wrong).all()
 
 
