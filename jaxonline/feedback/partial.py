@@ -147,21 +147,18 @@ class SymbolOracle(MoveOracle):
 
 def _simplest_fraction(entry: Any) -> Fraction:
     """Return the fraction with the smallest denominator that rounds to this number in its floating-point type."""
-    number, size = Fraction(float(entry)), abs(entry)
+    number = Fraction(float(entry))
     if number.denominator == 1:
         return number
-    low, high = ((Fraction(float(size)) + Fraction(float(np.nextafter(size, end * size)))) / 2 for end in (0, 2))
+    low, high = ((abs(number) + abs(Fraction(float(np.nextafter(entry, end * entry))))) / 2 for end in (0, 2))
     return _simplest_between(low, high) * (1 if number > 0 else -1)
 
 
 def _simplest_between(low: Fraction, high: Fraction) -> Fraction:
     """Return the fraction with the smallest denominator between two positive numbers, from continued fractions."""
-    whole = math.ceil(low)
-    return (
-        Fraction(whole)
-        if whole <= high
-        else whole - 1 + 1 / _simplest_between(1 / (high - whole + 1), 1 / (low - whole + 1))
-    )
+    if (whole := math.ceil(low)) <= high:
+        return Fraction(whole)
+    return whole - 1 + 1 / _simplest_between(1 / (high - whole + 1), 1 / (low - whole + 1))
 
 
 def _as_rationals(value: Any, name: str) -> tuple[tuple[float, ...], ...]:

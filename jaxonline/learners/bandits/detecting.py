@@ -213,7 +213,8 @@ class MonitoredUCB(DetectingLearner):
 
     Args:
         window: the number of pulls of an arm that are compared (w), even.
-        threshold: the difference above which a change is detected (b), below window / 2.
+        threshold: the difference above which a change is detected (b), below window / 2, which the
+            sums of losses in [0, 1] cannot exceed.
         explore: share of rounds in which the arms are pulled in turn (gamma).
         exploration: the factor of ln t / n under the root; 2, as in UCB1, is not checked against the paper.
 
@@ -239,8 +240,9 @@ class MonitoredUCB(DetectingLearner):
             raise ArgumentError("window", f"must be even (got {check.quote(self.window)})")
         threshold = check.concrete_array(self.threshold)
         if threshold is not None and (threshold >= self.window / 2).any():
-            problem = f"must be below window / 2, {self.window / 2:g}, as losses in [0, 1] never differ by more"
-            raise ArgumentError("threshold", f"{problem} (got {check.quote(self.threshold)})")
+            raise ArgumentError(
+                "threshold", f"must be below window / 2, {self.window / 2:g} (got {check.quote(threshold)})"
+            )
 
     @classmethod
     @validate_arguments

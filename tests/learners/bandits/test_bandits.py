@@ -359,7 +359,7 @@ def test_tunings_for_changing_arms_reject_as_many_changes_as_rounds():
 
 
 def test_monitored_ucb_rejects_a_threshold_at_which_it_detects_nothing():
-    with pytest.raises(ValueError, match=r"threshold: must be below window / 2, 5, .*got 5"):
+    with pytest.raises(ValueError, match=r"threshold: must be below window / 2, 5 .*got 5"):
         learners.MonitoredUCB(10, 5.0, 0.1)
     learners.MonitoredUCB(10, 4.99, 0.1)
     with pytest.raises(ValueError, match=r"window: must be at least 42.*got 40"):
@@ -375,10 +375,8 @@ def test_dynamic_regret_of_restarts_is_the_number_of_their_wrong_pulls(every, wr
     batches of 30 rounds go on with the wrong arm for 10 rounds after a change.
     """
     arms = jo.environments.SwitchingArms([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], starts=[21, 51, 91])
-    game, learner = (
-        jo.Game(arms, jo.Bandit(), loss=ArmLoss()),
-        learners.Restarting(learners.ExploreThenCommit(1), every),
-    )
+    game = jo.Game(arms, jo.Bandit(), loss=ArmLoss())
+    learner = learners.Restarting(learners.ExploreThenCommit(1), every)
     options = {"n_runs": 4, "n_rounds": 120, "comparator": jo.comparators.BestOfEachRound(), "record_at": [120]}
     result = jo.simulate(game, learner, **options)
     assert (result.regret == wrong).all()

@@ -266,7 +266,7 @@ WRONG = {
     "no arm shows": ("adjacency", lambda: EXP3G.over_horizon([[1, 0], [1, 0]], 10)),
     "the game's graph": ("adjacency", lambda: jo.play(one_row(jo.FeedbackGraph([[1, 0], [1, 0]])), EXP3G(0.1), 0, 1)),
     "size of the graph": ("adjacency", lambda: one_row(jo.FeedbackGraph(np.eye(3)))),
-    "weak, unexplored": ("exploration", lambda: jo.play(one_row(jo.FeedbackGraph([[0, 1], [1, 0]])), EXP3G(0.1), 0, 1)),
+    "weak, unexplored": ("exploration", lambda: EXP3G(0.1).check_feedback(jo.FeedbackGraph(np.eye(3)[[1, 2, 0]]))),
     "no arm": ("explored", lambda: jo.play(one_row(jo.FeedbackGraph(np.eye(2))), EXP3G(0.1, 0.1, [2]), 0, 1)),
     "negative arm": ("explored", lambda: EXP3G(0.1, 0.1, [-1])),
     "half an arm": ("explored", lambda: EXP3G(0.1, 0.1, [0.5])),
