@@ -238,11 +238,9 @@ class MonitoredUCB(DetectingLearner):
         check_fields(self)
         if self.window % 2:
             raise ArgumentError("window", f"must be even (got {check.quote(self.window)})")
-        threshold = check.concrete_array(self.threshold)
-        if threshold is not None and (threshold >= self.window / 2).any():
-            raise ArgumentError(
-                "threshold", f"must be below window / 2, {self.window / 2:g} (got {check.quote(threshold)})"
-            )
+        threshold, half = check.concrete_array(self.threshold), self.window / 2
+        if threshold is not None and (threshold >= half).any():
+            raise ArgumentError("threshold", f"must be below window / 2, {half:g} (got {check.quote(threshold)})")
 
     @classmethod
     @validate_arguments
