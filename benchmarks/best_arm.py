@@ -157,8 +157,8 @@ def draw(entries: list[dict[str, Any]], path: Path) -> None:
         rows = [row for row in entries if row["learner"] == learner and row["rounds"] and row["lower_bound"]]
         points = [row["lower_bound"] for row in rows], [row["rounds"] for row in rows]
         axes.plot(*points, marker, color=colour, mfc="none", label=learner)
-    limits = [row["lower_bound"] for row in entries if row["lower_bound"]]
-    ends = [min(limits), min(max(limits), 100 * min(limits))]
+    limits = [row["lower_bound"] for row in entries if row["lower_bound"] and row["rounds"]]
+    ends = [min(limits, default=1), max(limits, default=1)]
     axes.plot(ends, ends, color="0.3", lw=0.8, label="lower bound")
     axes.set_xlabel("lower bound T* kl(delta, 1 - delta)")
     axes.set_ylabel("mean stopping round")

@@ -6,6 +6,7 @@ Regret against the best arm of each round, for policies that know the number of 
 import argparse
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,9 +14,11 @@ import jaxonline as jo
 from jaxonline import learners
 
 CHANGES = 0, 1, 4, 16, 64  # in T rounds
-STEPS = 0.0, 0.001, 0.01, 0.1  # of the random walks of drifting arms
+STEPS = 0, 0.001, 0.01, 0.1  # of the random walks of drifting arms
+MARKOV_AND_ROTTING = "UCB1", "Thompson", "SW-UCB, unknown", "D-TS, unknown", "GLR-klUCB, unknown"
 N_ARMS, GAP = 3, 0.4
 SEED = 1
+BEST = jo.comparators.BestOfEachRound()
 
 
 def switching_arms(n_changes: int, n_rounds: int) -> jo.environments.SwitchingArms:
@@ -30,6 +33,10 @@ def tuned(n_changes: int, T: int) -> dict[str, jo.Learner]:
     """Return the policies that know the number of changes; with no change they are tuned for one."""
     C = max(1, n_changes)
     discount, window = 1 - math.sqrt(C / T) / 4, max(N_ARMS, round(2 * math.sqrt(T * math.log(T) / C)))
+    # M-UCB compares halves of a window of w losses. In this one a change makes their sums differ by GAP w / 2 in
+    # expectation, more than twice the threshold sqrt(w ln(2 K T^2) / 2) (from memory of the paper, not checked).
+    noise = math.sqrt(math.log(2 * N_ARMS * T**2)) + math.sqrt(math.log(2 * T))
+    halves = 2 * round(2 * (noise / GAP) ** 2)
     return {
         "D-UCB": learners.DiscountedUCB(discount),
         "D-TS": learners.DiscountedThompson(discount),
@@ -38,7 +45,7 @@ def tuned(n_changes: int, T: int) -> dict[str, jo.Learner]:
         "EXP3.S": learners.EXP3S.over_horizon(N_ARMS, T, n_changes),
         "Rexp3": learners.Restarting.rexp3(N_ARMS, T, C * GAP),
         "CUSUM-UCB": learners.CUSUMUCB.over_horizon(T, C, warmup=20),
-        "M-UCB": learners.MonitoredUCB.over_horizon(N_ARMS, T, C),
+        "M-UCB": learners.MonitoredUCB.over_horizon(N_ARMS, T, C, window=halves),
         "GLR-klUCB": learners.GLRKLUCB.over_horizon(T, C),
     }
 
@@ -49,24 +56,35 @@ def study(n_runs: int, n_rounds: int) -> dict[str, dict[str, np.ndarray]]:
     static = {"UCB1": learners.UCB1(), "KL-UCB": learners.KLUCB(), "Thompson": learners.BernoulliThompson()}
     fixed = static | {f"{name}, unknown": learner for name, learner in unknown.items()}
 
-    def regrets(environment: jo.Environment, policies: dict[str, jo.Learner]) -> dict[str, tuple[float, float]]:
+    def regrets(
+        environment: jo.Environment, policies: dict[str, jo.Learner], comparator: Any = BEST
+    ) -> dict[str, tuple[float, float]]:
         game = jo.Game(environment, jo.Bandit(), loss=jo.losses.ArmLoss(), pseudo=True)
         options = {"n_runs": n_runs, "n_rounds": n_rounds, "key": SEED, "record_at": 1, "progress": False}
-        result = jo.simulate(game, policies, comparator=jo.comparators.BestOfEachRound(), **options)
+        result = jo.simulate(game, policies, comparator=comparator, **options)
         runs = result.values("regret")[:, :, -1]
         widths = 1.96 * runs.std(axis=1, ddof=1) / math.sqrt(n_runs)
         return dict(zip(result.learners, zip(runs.mean(axis=1), widths, strict=True), strict=True))
 
     switching = [regrets(switching_arms(m, n_rounds), fixed | tuned(m, n_rounds)) for m in CHANGES]
     drifting = [regrets(jo.environments.DriftingArms([0.3, 0.5, 0.7], step=step), fixed) for step in STEPS]
-    columns = {"switching": switching, "drifting": drifting}
+    few = {name: fixed[name] for name in MARKOV_AND_ROTTING}
+    n = np.minimum(np.arange(n_rounds // 4 + 1)[:, None] / (n_rounds // 4), 1.0)
+    rotting = [0.2, 0.3, 0.4] + 0.5 * n  # after each number of pulls
+    stay = 1 - 1 / 1000
+    chains = jo.environments.RestlessArms([[0.3] * N_ARMS, [0.7] * N_ARMS], [[stay, 1 - stay], [1 - stay, stay]])
+    others = [
+        regrets(jo.environments.RestedArms(rotting), few, jo.comparators.BestPulls(rotting)),
+        regrets(chains, few),
+    ]
+    columns = {"switching": switching, "drifting": drifting, "others": others}
     return {kind: {name: np.array([row[name] for row in rows]) for name in rows[0]} for kind, rows in columns.items()}
 
 
-def table(rows: dict[str, np.ndarray], head: tuple[float, ...], title: str) -> str:
+def table(rows: dict[str, np.ndarray], head: tuple[Any, ...], title: str) -> str:
     """Return a table in Markdown; the smallest regret of a column is bold."""
     best = np.min(list(rows.values()), axis=0)[:, 0]
-    lines = [f"| {title} | {' | '.join(f'{value:g}' for value in head)} |", "| --- " + "| ---: " * len(head) + "|"]
+    lines = [f"| {title} | {' | '.join(map(str, head))} |", "| --- " + "| ---: " * len(head) + "|"]
     for name, regrets in rows.items():
         cells = (
             f"**{r:.0f}** ± {width:.0f}" if r == least else f"{r:.0f} ± {width:.0f}"
@@ -106,6 +124,8 @@ def main() -> None:
     print(table(results["switching"], CHANGES, "changes"))
     print()
     print(table(results["drifting"], STEPS, "step of the random walk"))
+    print()
+    print(table(results["others"], ("rotting arms", "Markov arms"), "policy"))
     if arguments.figure is not None:
         draw(results["switching"], arguments.figure)
 

@@ -6,10 +6,12 @@ suite.
 """
 
 import csv
+import dataclasses
 import inspect
 import json
 import math
 import sys
+import types
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,12 +26,13 @@ WORDS = {"n_rounds": "horizon", "n_arms": "number of arms", "n_experts": "number
 
 
 class Row(NamedTuple):
-    """A learner or one of its constructors, the name of its bound, its name in a suite, and its estimator."""
+    """A learner or one of its constructors, the names of its bound, in a suite, of its estimator, of its base."""
 
     name: str
     bound: str = ""
     measured: str = ""
     estimator: str = ""
+    base: str = ""
 
 
 class Group(NamedTuple):
@@ -52,7 +55,7 @@ GROUPS = (
     ), "textbook-bandits"),
     Group("Bandits whose arms change", ("Bandit",), (
         Row("SlidingWindowUCB"), Row("DiscountedUCB"), Row("SlidingWindowThompson"), Row("DiscountedThompson"),
-        Row("EXP3S.over_horizon"), Row("Restarting.rexp3"), Row("CUSUMUCB.over_horizon"),
+        Row("EXP3S.over_horizon"), Row("Restarting.rexp3", base="EXP3S"), Row("CUSUMUCB.over_horizon"),
         Row("MonitoredUCB.over_horizon"), Row("GLRKLUCB.over_horizon"),
     )),
     Group("Contextual bandits: features or advice in each round", ("Bandit",), (
@@ -155,8 +158,7 @@ def cells_of(row: Row) -> list[str]:
         for p in parameters_of(getattr(value, constructor) if constructor else value)
         if (p.required or "horizon" in p.takes) and not (row.estimator and p.name == "estimator")
     ]
-    losses = getattr(value, "loss_range", None)
-    losses = losses if isinstance(losses, tuple) else None  # otherwise it depends on the learner's numbers
+    losses = loss_range(value, row)
     assumptions = getattr(getattr(bounds, row.bound), "assumptions", None) if row.bound else None
     losses = losses or (assumptions.losses if assumptions else None)
     return [
@@ -166,6 +168,17 @@ def cells_of(row: Row) -> list[str]:
         assumptions.environment if assumptions else "",
         f"[{losses[0]:g}, {losses[1]:g}]" if losses else "any",
     ]
+
+
+def loss_range(value: Any, row: Row) -> tuple[float, float] | None:
+    """Return the range of the losses of a learner with its default numbers, or None."""
+    losses = getattr(value, "loss_range", None)
+    if isinstance(losses, property) and losses.fget is not None:  # it depends on the learner's numbers
+        defaults = {field.name: field.default for field in dataclasses.fields(value)}
+        if row.base:
+            defaults["learner"] = getattr(learners, row.base)
+        losses = losses.fget(types.SimpleNamespace(**defaults)) if row.base or "std" in defaults else None
+    return losses if isinstance(losses, tuple) else None
 
 
 def read_suite(folder: Path) -> dict[str, Any]:

@@ -86,7 +86,8 @@ def _solve(means: ArrayLike, std: float | None) -> tuple[float, np.ndarray]:
 
     def excess(y: float) -> float:
         points = [(a, mu[best] + share * (a - mu[best])) for share, a in zip(shares(y), others, strict=True)]
-        return math.fsum(d(mu[best], q) / d(a, q) for a, q in points) - 1
+        with np.errstate(divide="ignore"):  # the largest share rounds q to a
+            return math.fsum(d(mu[best], q) / np.float64(d(a, q)) for a, q in points) - 1
 
     largest = min(evidence(END, a) for a in others)
     y = float(optimize.brentq(excess, largest * 1e-12, largest, xtol=1e-16 * largest))  # type: ignore[arg-type]

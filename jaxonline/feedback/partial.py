@@ -1,6 +1,7 @@
 """Feedback that shows a part of the losses: feedback graphs, and finite games with signals (partial monitoring)."""
 
 import functools
+import math
 from fractions import Fraction
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -144,15 +145,25 @@ class SymbolOracle(MoveOracle):
         return self._y
 
 
-def _nearest_fraction(entry: Any) -> Fraction:
-    """Return the fraction with a denominator of at most a million that rounds to this number, else the number."""
-    simple = Fraction(float(entry)).limit_denominator(1_000_000)
-    return simple if type(entry)(float(simple)) == entry else Fraction(float(entry))
+def _simplest_fraction(entry: Any) -> Fraction:
+    """Return the fraction with the smallest denominator that rounds to this number in its floating-point type."""
+    number = Fraction(float(entry))
+    if number.denominator == 1:
+        return number
+    low, high = ((abs(number) + abs(Fraction(float(np.nextafter(entry, end * entry))))) / 2 for end in (0, 2))
+    return _simplest_between(low, high) * (1 if number > 0 else -1)
+
+
+def _simplest_between(low: Fraction, high: Fraction) -> Fraction:
+    """Return the fraction with the smallest denominator between two positive numbers, from continued fractions."""
+    if (whole := math.ceil(low)) <= high:
+        return Fraction(whole)
+    return whole - 1 + 1 / _simplest_between(1 / (high - whole + 1), 1 / (low - whole + 1))
 
 
 def _as_rationals(value: Any, name: str) -> tuple[tuple[float, ...], ...]:
     """Return a matrix as a tuple of rows, which is hashable; 1/3 in float32 becomes 1/3 in float64."""
-    return tuple(tuple(float(_nearest_fraction(e)) for e in r) for r in np.asarray(check.array(name, value, ndim=2)))
+    return tuple(tuple(float(_simplest_fraction(e)) for e in r) for r in np.asarray(check.array(name, value, ndim=2)))
 
 
 Rationals = Annotated[Any, Shape("N", "M"), Convert(_as_rationals)]
@@ -165,8 +176,9 @@ class PartialMonitoring(Feedback):
 
     Moves are actions, 0 to N - 1, or `Draw`s. An outcome of the environment is a column of the matrix of losses, such
     as a row of `DataStream(None, np.transpose(losses)[columns])`, so that `losses.ArmLoss` and `BestArm` apply. All
-    linear algebra is exact: a number is read as the fraction with a denominator of at most a million that has the same
-    floating-point value, if there is one.
+    linear algebra is exact: a number is read as the fraction with the smallest denominator that has the same
+    floating-point value. So numbers with at most three decimals (seven in float64) are read as they are written, if
+    they are below 10.
 
     Args:
         losses: losses [N, M] of the actions.
@@ -252,7 +264,7 @@ def _same_symbol(signals: Any) -> Int[np.ndarray, "N M M"]:
 
 @functools.lru_cache(maxsize=256)
 def _analyse(losses: tuple[tuple[float, ...], ...], signals: tuple[tuple[float, ...], ...]) -> GameAnalysis:
-    L, same = np.array([[_nearest_fraction(entry) for entry in row] for row in losses]), _same_symbol(signals)
+    L, same = np.array([[_simplest_fraction(entry) for entry in row] for row in losses]), _same_symbol(signals)
     candidates = [i for i in range(len(L)) if _is_positive_somewhere(L[(L[i] != L).any(axis=1)] - L[i])]
     # S has a row for each action and symbol, with 1 for the outcomes that show the symbol, so same.sum(axis=0) is S'S.
     # The smallest numbers v with S'v = target are v = S w with S'S w = target.

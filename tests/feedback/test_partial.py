@@ -101,6 +101,20 @@ def test_float32_numbers_are_read_as_the_same_fractions():
     assert games[0].observability == "global"
 
 
+def test_decimals_in_float32_are_those_in_float64():
+    """Games with three decimals; the first one is local, although its rounded differences are not shown."""
+    rng, signals = np.random.default_rng(3), [[0, 0, 1], [0, 0, 1]]
+    games = [([[0.102, 0.365, 0.109], [0.078, 0.341, 0.652]], signals)]
+    games += [(rng.integers(-9999, 10_000, (2, 3)) / 1000, rng.integers(0, 2, (2, 3))) for _ in range(150)]
+    games += [(np.append(L[:1], L[:1] - L[:1, ::2].sum() / 9, axis=0).round(3), signals) for L, _ in games[1:]]
+    for losses, shown in games:
+        single, double = (jo.PartialMonitoring(np.array(losses, t), shown) for t in (np.float32, np.float64))
+        assert single.losses == double.losses
+        assert single.observability == double.observability
+    assert jo.PartialMonitoring(*map(np.float32, games[0])).observability == "local"
+    assert jo.PartialMonitoring([[1e-7, 0.1234567, 2**-30]], [[0, 0, 0]]).losses == ((1e-7, 0.1234567, 2**-30),)
+
+
 def test_observability_of_graphs():
     """The graphs of Alon, Cesa-Bianchi, Dekel and Koren (2015): loops, all others, a revealing arm."""
     star = np.eye(4)[:1].T @ np.ones((1, 4))

@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from jaxonline import random
 from jaxonline.game.roles import Specs
 from jaxonline.learners.bandits.index_policies import ArmLearner, Tally, arm_indicator
+from jaxonline.learners.bandits.moving import check_fewer_changes
 from jaxonline.numerics.elementwise import kl_lower_bound
 from jaxonline.parameters import check
 from jaxonline.parameters.citations import cites
@@ -102,7 +103,7 @@ def explore_in_turn(arm: Int[Array, ""], tally: Tally, turn: Int[Array, ""], sha
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# CUSUM-UCB: Liu, Lee and Shroff (2018).
+# CUSUM-UCB: Liu, Lee and Shroff (2018), from memory: not checked.
 
 
 class CumulativeSums(NamedTuple):
@@ -154,8 +155,9 @@ class CUSUMUCB(DetectingLearner):
     def over_horizon(cls, n_rounds: Rounds, n_changes: Count, warmup: Count = 100) -> "CUSUMUCB":
         """Set the threshold ln(T / C) and the exploration sqrt(C / T ln(T / C)), for C changes in T > C rounds.
 
-        Their order is that of the theorem; their constants were not checked against the paper.
+        Their order is that of the theorem, from memory; neither order nor constants were checked against the paper.
         """
+        check_fewer_changes(n_changes, n_rounds)
         share = n_changes / n_rounds
         return cls(-math.log(share), min(1.0, math.sqrt(-share * math.log(share))), float(warmup))
 
@@ -187,7 +189,7 @@ class CUSUMUCB(DetectingLearner):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# M-UCB (monitored UCB): Cao, Wen, Kveton and Xie (2019), Algorithm 1.
+# M-UCB (monitored UCB): Cao, Wen, Kveton and Xie (2019), from memory: not checked.
 
 
 class HalfWindows(NamedTuple):
@@ -211,9 +213,10 @@ class MonitoredUCB(DetectingLearner):
 
     Args:
         window: the number of pulls of an arm that are compared (w), even.
-        threshold: the difference above which a change is detected (b).
+        threshold: the difference above which a change is detected (b), below window / 2, which the
+            sums of losses in [0, 1] cannot exceed.
         explore: share of rounds in which the arms are pulled in turn (gamma).
-        exploration: the factor of ln t / n under the root; 2 in the paper.
+        exploration: the factor of ln t / n under the root; 2, as in UCB1, is not checked against the paper.
 
     Example:
         >>> import jax, jaxonline as jo
@@ -235,14 +238,23 @@ class MonitoredUCB(DetectingLearner):
         check_fields(self)
         if self.window % 2:
             raise ArgumentError("window", f"must be even (got {check.quote(self.window)})")
+        threshold, half = check.concrete_array(self.threshold), self.window / 2
+        if threshold is not None and (threshold >= half).any():
+            raise ArgumentError("threshold", f"must be below window / 2, {half:g} (got {check.quote(threshold)})")
 
     @classmethod
     @validate_arguments
     def over_horizon(cls, n_arms: Count, n_rounds: Rounds, n_changes: Count, window: CountFrom2 = 100) -> Self:
         """Set b = sqrt(w ln(2 K T^2) / 2) and gamma = sqrt(C K (2 b + 3 sqrt(w)) / (2 T)), for C changes in T rounds.
 
-        These numbers were not checked against the paper.
+        C is below T. These numbers are from memory, and were not checked against the paper. A change of an arm's mean
+        is detected reliably only if it is well above 2 b / w, and if the arm has about w pulls between two changes.
+        Raises a ValueError if b >= w / 2.
         """
+        check_fewer_changes(n_changes, n_rounds)
+        least = 2 * math.floor(math.log(2.0 * n_arms * float(n_rounds) ** 2)) + 2
+        if window < least:
+            raise ArgumentError("window", f"must be at least {least}, or no change is detected (got {window})")
         threshold = math.sqrt(window * math.log(2.0 * n_arms * float(n_rounds) ** 2) / 2.0)
         square = n_changes * n_arms * (2.0 * threshold + 3.0 * math.sqrt(window)) / (2.0 * n_rounds)
         return cls(window, threshold, min(1.0, math.sqrt(square)))
@@ -275,7 +287,7 @@ class MonitoredUCB(DetectingLearner):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# GLR-klUCB: Besson, Kaufmann, Maillard and Seznec (2022).
+# GLR-klUCB: Besson, Kaufmann, Maillard and Seznec (2022), from memory: not checked.
 
 
 @cites("besson2022efficient")
@@ -287,8 +299,8 @@ class GLRKLUCB(DetectingLearner):
     and n the arm's pulls, since the arm's last restart; an arm without a pull comes first. In the first K of every
     floor(K / explore) rounds it pulls each arm once instead. After a pull, the arm's n losses are split into the first
     s and the others. If s kl(first mean, mean) + (n - s) kl(other mean, mean) reaches ln(3 n sqrt(n) / delta) for a
-    split, all arms are restarted, or only this arm if `local` is true. This threshold is the leading term of the
-    theorem's, and was not checked against the paper.
+    split, all arms are restarted, or only this arm if `local` is true. This threshold is from memory, and was not
+    checked against the paper.
 
     Splits are tested after every `stride` pulls, and only the last `capacity` splits. So a change is found late if
     it is small, and more than `capacity` * `stride` pulls are needed to see it. A round costs the entropies of
@@ -320,10 +332,11 @@ class GLRKLUCB(DetectingLearner):
     @classmethod
     @validate_arguments
     def over_horizon(cls, n_rounds: Rounds, n_changes: Count = 1) -> "GLRKLUCB":
-        """Set delta = 1 / sqrt(C T) and the exploration sqrt(C ln T / T), for C changes in T >= 2 rounds.
+        """Set delta = 1 / sqrt(C T) and the exploration sqrt(C ln T / T), for C changes in T > C rounds.
 
-        Their order is that of the theorem; their constants were not checked against the paper.
+        Their order is that of the theorem, from memory; neither order nor constants were checked against the paper.
         """
+        check_fewer_changes(n_changes, n_rounds)
         explore = math.sqrt(n_changes * math.log(n_rounds) / n_rounds)
         return cls(1.0 / math.sqrt(float(n_changes) * n_rounds), min(1.0, explore))
 

@@ -48,8 +48,9 @@ class LUCB(ArmLearner):
     The learner pulls each of the K arms once, and then two arms in turn: the arm with the smallest mean loss, and the
     other arm with the smallest lower confidence bound. After both pulls it stops if the upper bound of the first arm is
     below the lower bounds of all others. The bounds are mean ± sqrt(ln(5 K t^4 / (4 delta)) / (2 n)) after n pulls of
-    the arm and t pulls in all. By Hoeffding's inequality they all hold with probability at least 1 - delta, because the
-    sum of 4 / (5 t^3) over t is less than 1. The losses must be in [0, 1].
+    the arm and t pulls in all. By Hoeffding's inequality all of them, on both sides and for every n <= t, hold with
+    probability at least 1 - delta from t = 2 on, because the sum of 8 / (5 t^3) over t >= 2 is less than 1. The losses
+    must be in [0, 1].
 
     Args:
         delta: the largest probability of a wrong recommendation.

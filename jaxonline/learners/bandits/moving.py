@@ -15,6 +15,7 @@ from jaxonline.learners.experts.weights import check_prescribed_number, softmax_
 from jaxonline.learners.wrappers import AnyLearner
 from jaxonline.numerics.elementwise import Compensated, Order, first_argmin
 from jaxonline.parameters.citations import cites
+from jaxonline.parameters.errors import ArgumentError
 from jaxonline.parameters.signatures import validate_arguments
 from jaxonline.parameters.struct import static, struct
 from jaxonline.parameters.types import (
@@ -29,6 +30,13 @@ from jaxonline.parameters.types import (
     PyTree,
     Rounds,
 )
+
+
+def check_fewer_changes(n_changes: int, n_rounds: int) -> None:
+    """Raise a ValueError unless there are fewer changes than rounds."""
+    if n_changes >= n_rounds:
+        raise ArgumentError("n_changes", f"must be below n_rounds, {n_rounds} (got {n_changes})")
+
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Discounted losses: Garivier and Moulines (2011), section 2, with losses; Raj and Kalyani (2017).
@@ -102,7 +110,7 @@ class DiscountedUCB(_Discounting):
     @classmethod
     @validate_arguments
     def over_horizon(cls, n_rounds: Rounds) -> "DiscountedUCB":
-        """Set discount = 1 - 1 / (4 sqrt(T)), the number of the paper for few changes in T rounds."""
+        """Set discount = 1 - 1 / (4 sqrt(T)), from memory of the paper (not checked), for few changes in T rounds."""
         return cls(1.0 - 0.25 / float(n_rounds) ** 0.5)
 
     def predict(self, key: Key[Array, ""] | None, state: DiscountedTally, x: Any) -> Int[Array, ""]:
@@ -233,7 +241,7 @@ class SlidingWindowUCB(_Windowed):
     @classmethod
     @validate_arguments
     def over_horizon(cls, n_rounds: Rounds) -> "SlidingWindowUCB":
-        """Set window = 4 sqrt(T ln T), the number of the paper for few changes in T rounds."""
+        """Set window = 4 sqrt(T ln T), from memory of the paper (not checked), for few changes in T rounds."""
         return cls(max(1, round(4.0 * math.sqrt(n_rounds * math.log(n_rounds)))))
 
     def predict(self, key: Key[Array, ""] | None, state: Window, x: Any) -> Int[Array, ""]:
@@ -320,14 +328,17 @@ class EXP3S(Learner):
     @classmethod
     @validate_arguments
     def over_horizon(cls, n_arms: CountFrom2, n_rounds: Rounds, n_changes: NonNegativeInt | None = None) -> "EXP3S":
-        """Set alpha = 1 / T, and gamma as in Corollary 8.2 for a known number of changes of the best arm, or 8.3.
+        """Set alpha = 1 / T, and gamma for a known number of changes of the best arm, or for an unknown one.
+
+        The numbers are from memory of Corollaries 8.2 and 8.3, and were not checked against the paper.
 
         Args:
             n_arms: K.
             n_rounds: T.
-            n_changes: S - 1: gamma = sqrt(K (S ln(K T) + e) / ((e - 1) T)), at most 1. None if it is unknown: gamma =
-                sqrt(K ln(K T) / T), at most 1.
+            n_changes: S - 1, below T: gamma = sqrt(K (S ln(K T) + e) / ((e - 1) T)), at most 1. None if it is unknown:
+                gamma = sqrt(K ln(K T) / T), at most 1.
         """
+        check_fewer_changes(n_changes or 0, n_rounds)
         K, T = n_arms, float(n_rounds)
         known = n_changes is not None
         square = ((n_changes + 1) * math.log(K * T) + math.e) / (math.e - 1) if known else math.log(K * T)
@@ -393,7 +404,8 @@ class Restarting(LearnerWrapper):
     def rexp3(cls, n_arms: CountFrom2, n_rounds: Rounds, variation: PositiveFloat) -> "Restarting":
         """Return Rexp3: EXP3 on gains, restarted every ceil((K ln K)^(1/3) (T / V)^(2/3)) rounds.
 
-        In each batch of n rounds gamma = sqrt(K ln K / ((e - 1) n)), at most 1.
+        In each batch of n rounds gamma = sqrt(K ln K / ((e - 1) n)), at most 1. The numbers are from memory, and were
+        not checked against the paper.
 
         Args:
             n_arms: K.

@@ -46,7 +46,8 @@ class EXP3G(CombinerLearner):
         explored: arms of the exploration set, such as `FeedbackGraph.dominating_set`; None for all arms.
 
     Raises:
-        ValueError: an explored arm does not exist; no arm shows the loss of some arm.
+        ValueError: an explored arm does not exist; no arm shows the loss of some arm; the graph is weakly observable
+            and `exploration` is 0.
 
     Example:
         >>> import jaxonline as jo
@@ -95,6 +96,12 @@ class EXP3G(CombinerLearner):
             return cls(EWA(eta, K), k * eta)
         gamma = min(0.5, float((d * log_K / (2 * T)) ** (1 / 3)))
         return cls(EWA(float(np.sqrt(2 * gamma * log_K / (d * T))), K), gamma, explored)
+
+    def check_feedback(self, feedback: Feedback) -> None:
+        """Raise a ValueError for a weakly observable graph without exploration."""
+        gamma = check.concrete_array(self.exploration)
+        if gamma is not None and (gamma == 0).any() and getattr(feedback, "observability", None) == "weak":
+            raise ArgumentError("exploration", "must be above 0 for a weakly observable graph; use EXP3G.over_horizon")
 
     def predict(self, key: Key[Array, ""], state: PyTree, x: Any) -> Draw:
         """Draw an arm from (1 - gamma) weights + gamma u; raise a ValueError if an explored arm does not exist."""

@@ -1,6 +1,7 @@
 """Bandits: every policy compared with its NumPy version, in which every constant decides; ties, rates and numbers."""
 
 import dataclasses
+import functools
 import inspect
 import itertools
 import math
@@ -338,6 +339,70 @@ def test_rates_are_those_of_the_theorems(K, T, delta):
     assert learners.SlidingWindowUCB.over_horizon(10_000).window == round(4 * np.sqrt(1e4 * np.log(1e4))) == 1214
     assert learners.SlidingWindowUCB.over_horizon(1).window == 1
     np.testing.assert_allclose(learners.FixedConfidenceUCB.over_horizon(1000).delta, 1e-6, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("K", "T", "C"), [(2, 100, 1), (5, 12_345, 7)])
+def test_tunings_for_changing_arms(K, T, C):
+    """The formulas of the docstrings, solved for other numbers: T, C and the constants all decide."""
+    known, unknown = learners.EXP3S.over_horizon(K, T, C), learners.EXP3S.over_horizon(K, T)
+    assert (known.alpha, unknown.alpha, known.n_arms, unknown.n_arms) == (1 / T, 1 / T, K, K)
+    np.testing.assert_allclose((np.e - 1) * T / K * known.gamma**2, (C + 1) * np.log(K * T) + np.e, rtol=1e-12)
+    np.testing.assert_allclose(np.exp(T / K * unknown.gamma**2), K * T, rtol=1e-9)
+    restarting = learners.Restarting.rexp3(K, T, 0.4 * C)
+    assert restarting.every == np.ceil(np.cbrt(K * np.log(K) * (T / (0.4 * C)) ** 2)) < T
+    np.testing.assert_allclose(restarting.learner.gamma**2 * restarting.every / K, np.log(K) / (np.e - 1), rtol=1e-12)
+    assert restarting.learner.alpha == 0
+    assert learners.Restarting.rexp3(K, T, 1e-9).every == T
+    cusum = learners.CUSUMUCB.over_horizon(T, C, warmup=33)
+    np.testing.assert_allclose(np.exp(cusum.threshold), T / C, rtol=1e-12)
+    np.testing.assert_allclose(cusum.explore**2, np.log(T / C) * C / T, rtol=1e-12)
+    assert (cusum.warmup, learners.CUSUMUCB.over_horizon(T, C).warmup) == (33, 100)
+    glr = learners.GLRKLUCB.over_horizon(T, C)
+    np.testing.assert_allclose([glr.delta**-2, glr.explore**2], [C * T, C / T * np.log(T)], rtol=1e-12)
+    w = 64
+    monitored = learners.MonitoredUCB.over_horizon(K, T, C, window=w)
+    b = monitored.threshold
+    np.testing.assert_allclose(np.exp(2 * b**2 / w), 2 * K * T**2, rtol=1e-9)
+    exploration = min(1, C * K / T * (b + 12))  # 3 sqrt(w) / 2
+    np.testing.assert_allclose((monitored.explore**2, monitored.window), (exploration, w), rtol=1e-12)
+
+
+def test_tunings_for_changing_arms_reject_as_many_changes_as_rounds():
+    over_horizon = [
+        learners.CUSUMUCB.over_horizon, learners.GLRKLUCB.over_horizon,
+        functools.partial(learners.MonitoredUCB.over_horizon, 3), functools.partial(learners.EXP3S.over_horizon, 3),
+    ]  # fmt: skip
+    for tune in over_horizon:
+        for n_rounds, n_changes in ((100, 200), (100, 100), (1, 1)):
+            with pytest.raises(
+                ValueError, match=rf"^n_changes: must be below n_rounds, {n_rounds} \(got {n_changes}\)"
+            ):
+                tune(n_rounds, n_changes)
+        tune(2, 1)
+
+
+def test_monitored_ucb_rejects_a_threshold_at_which_it_detects_nothing():
+    with pytest.raises(ValueError, match=r"threshold: must be below window / 2, 5 .*got 5"):
+        learners.MonitoredUCB(10, 5.0, 0.1)
+    learners.MonitoredUCB(10, 4.99, 0.1)
+    with pytest.raises(ValueError, match=r"window: must be at least 42.*got 40"):
+        learners.MonitoredUCB.over_horizon(3, 10_000, 1, window=40)
+    assert learners.MonitoredUCB.over_horizon(3, 10_000, 1, window=42).threshold < 21
+
+
+@pytest.mark.parametrize(("every", "wrong"), [(10.0, 12), (30.0, 24)])
+def test_dynamic_regret_of_restarts_is_the_number_of_their_wrong_pulls(every, wrong):
+    """Arms with the losses 0 and 1 change places after 20, 50 and 90 of 120 rounds.
+
+    A batch of explore-then-commit has one wrong pull, and 12 batches of 10 rounds end with each change. Two of the four
+    batches of 30 rounds go on with the wrong arm for 10 rounds after a change.
+    """
+    arms = jo.environments.SwitchingArms([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], starts=[21, 51, 91])
+    game = jo.Game(arms, jo.Bandit(), loss=ArmLoss())
+    learner = learners.Restarting(learners.ExploreThenCommit(1), every)
+    options = {"n_runs": 4, "n_rounds": 120, "comparator": jo.comparators.BestOfEachRound(), "record_at": [120]}
+    result = jo.simulate(game, learner, **options)
+    assert (result.regret == wrong).all()
 
 
 @pytest.mark.parametrize("both_precisions", [False, True], indirect=True)

@@ -101,6 +101,7 @@ STOPPING = {
     "LUCB": LUCB(0.2), "lil'UCB": LilUCB(0.03, 0.1, epsilon=0.1, ratio=2.0), "track and stop": TrackAndStop(0.1),
     "track and stop, C": TrackAndStop(0.1, tracking="C"), "Gaussian": TrackAndStop(0.1, 0.5),
     "top-two Thompson": TopTwoThompson(0.1), "rejects": SuccessiveRejects(60), "uniform": UniformAllocation(60),
+    "halving": SequentialHalving(60), "elimination": SuccessiveElimination(0.2), "APT": APT(60, 0.5),
 }  # fmt: skip
 
 
@@ -112,7 +113,8 @@ def test_stopping_never_looks_ahead_and_finds_the_best_arm(name):
     first = jo.play(game, STOPPING[name], jax.random.key(0), 300)[1]
     stop = int(first.info.stopped.argmax())
     assert first.info.stopped.any()
-    assert first.info.recommendation[stop] == 2
+    found = first.info.above.argmin(axis=1) if name == "APT" else first.info.recommendation
+    assert found[stop] == 2
     losses[stop + 1 :] = 1 - losses[stop + 1 :]
     game = jo.Game(jo.environments.DataStream(None, losses), jo.Bandit(), loss=jo.losses.ArmLoss())
     other = jo.play(game, STOPPING[name], jax.random.key(0), 300)[1]
@@ -124,7 +126,7 @@ def test_stopping_never_looks_ahead_and_finds_the_best_arm(name):
 
 
 def test_phases_of_successive_rejects_are_those_of_the_paper():
-    """n = 2, 3, 6 for K = 4 and a budget of 15: L = 1/2 + 13/12 = 19/12, and 11 / L = 6.95 is divided by 4, 3 and 2."""
+    """n = 2, 3, 4 for K = 4 and a budget of 15: L = 1/2 + 13/12 = 19/12, and 11 / L = 6.95 is divided by 4, 3 and 2."""
     assert phase_ends(15, 4).tolist() == [2, 3, 4]
     for budget in (6, 7, 50, 1000):
         ends = phase_ends(budget, 5)
@@ -154,6 +156,8 @@ def test_characteristic_time_has_its_closed_forms_and_solves_the_convex_programm
     """Two Gaussian arms; equal Gaussian worse arms, 2 std^2 (1 + sqrt(K - 1))^2 / gap^2; a grid; a general solver."""
     np.testing.assert_allclose(bounds.characteristic_time([0.3, 0.8], 0.7), 8 * 0.7**2 / 0.5**2, rtol=1e-12)
     np.testing.assert_allclose(bounds.characteristic_time([0.0, *[0.5] * 9], 1.0), 2 * 16 / 0.25, rtol=1e-12)
+    for gap in (1e-7, 1e-8):  # 8 p (1 - p) / gap^2 for nearly equal arms
+        np.testing.assert_allclose(bounds.characteristic_time([0.5, 0.5 + gap]), 2 / gap**2, rtol=1e-6)
     w = np.linspace(1e-6, 1 - 1e-6, 1_000_001)
     q = 0.2 + w * (0.3 - 0.2)
     best = ((1 - w) * kl(0.2, q) + w * kl(0.3, q)).max()

@@ -186,6 +186,14 @@ def test_tuning_is_that_of_the_derivation():
     scaled = FeedExp3.over_horizon(jo.PartialMonitoring(10 * np.array(questions.losses), questions.signals), n_rounds)
     assert scaled.exploration == pytest.approx(learner.exploration)
     assert scaled.combiner.eta == pytest.approx(learner.combiner.eta / 10)
+    # V and v are those of the least-squares numbers; in a long game gamma < V / (r v)
+    losses, symbols = np.array(PRICING.losses), np.array(PRICING.signals)
+    S = np.array([symbols[k] == symbol for k in range(4) for symbol in (0, 1)], float)
+    v = (losses[:3] - losses[:3].mean(axis=0)) @ np.linalg.pinv(S)
+    V = ((v[:, None] * S.T) ** 2).sum(axis=2).max()
+    long = FeedExp3.over_horizon(PRICING, 10**7)
+    assert long.exploration**3 == pytest.approx(4 * V * np.log(3) / (2**2 * 10**7))
+    assert long.combiner.eta == pytest.approx(2 * long.exploration**2 / (4 * V))
     assert FeedExp3.over_horizon(questions, 1).combiner.eta == pytest.approx(
         FeedExp3.over_horizon(questions, 1).exploration / 1.5
     )
@@ -203,6 +211,20 @@ def test_regret_is_below_the_bounds_of_the_derivation():
         game, learner = make(n_rounds)
         regret = jo.simulate(game, learner, n_runs=64, n_rounds=n_rounds, comparator=jo.BestArm()).regret[0, :, -1]
         assert 0 < regret.mean() + 6 * regret.std() / 8 < bound
+
+
+@pytest.mark.long
+def test_regret_of_dynamic_pricing_is_below_the_bound_of_the_derivation():
+    """The 6-sigma end of the mean regret of 64 runs; 3 (r N V ln C)^(1/3) T^(2/3), as the game is long enough."""
+    n_rounds, analysis = 65_536, information.PRICING.analysis
+    game, learner = information.pricing(n_rounds)
+    N, r = len(information.PRICING.losses), np.ptp(information.PRICING.losses)
+    numbers = analysis.estimators[:, np.arange(N)[:, None], information.PRICING.symbols]
+    V = (numbers**2).sum(axis=1).max()
+    assert learner.exploration <= V / (r * np.abs(numbers).max())
+    bound = 3 * (r * N * V * np.log(len(numbers))) ** (1 / 3) * n_rounds ** (2 / 3)
+    regret = jo.simulate(game, learner, n_runs=64, n_rounds=n_rounds, comparator=jo.BestArm()).regret[0, :, -1]
+    assert 0 < regret.mean() + 6 * regret.std() / 8 < bound
 
 
 @pytest.mark.long
@@ -248,6 +270,7 @@ WRONG = {
     "no arm shows": ("adjacency", lambda: EXP3G.over_horizon([[1, 0], [1, 0]], 10)),
     "the game's graph": ("adjacency", lambda: jo.play(one_row(jo.FeedbackGraph([[1, 0], [1, 0]])), EXP3G(0.1), 0, 1)),
     "size of the graph": ("adjacency", lambda: one_row(jo.FeedbackGraph(np.eye(3)))),
+    "weak, unexplored": ("exploration", lambda: EXP3G(0.1).check_feedback(jo.FeedbackGraph(np.eye(3)[[1, 2, 0]]))),
     "no arm": ("explored", lambda: jo.play(one_row(jo.FeedbackGraph(np.eye(2))), EXP3G(0.1, 0.1, [2]), 0, 1)),
     "negative arm": ("explored", lambda: EXP3G(0.1, 0.1, [-1])),
     "half an arm": ("explored", lambda: EXP3G(0.1, 0.1, [0.5])),
