@@ -109,10 +109,10 @@ class Live:
         self._game: LiveGame | None = None  # until the shape of instances is known
         self._states: Any = None  # `States`, or None until then
         self._is_bandit = isinstance(self._entrant.feedback, Bandit)
+        self.n_arms: int | None = self._outcome[0] if self._is_bandit and self._outcome else None
         self._opened: int = 0  # the number of rounds with a move
-        self._open: dict[
-            int, ArmDecision
-        ] = {}  # by round, at most one unless the learner is a bandit; else without arm
+        # By round, at most one unless the learner is a bandit; else without arm.
+        self._open: dict[int, ArmDecision] = {}
         if instance is not None:
             self._begin(_shape("instance", instance))
 
@@ -120,11 +120,6 @@ class Live:
     def state(self) -> PyTree:
         """The learner's state; None before the shape of instances is known."""
         return None if self._game is None else self._states.learner
-
-    @property
-    def n_arms(self) -> int | None:
-        """The number of arms of a bandit; None for a learner with another feedback."""
-        return self._outcome[0] if self._is_bandit and len(self._outcome) == 1 else None
 
     @property
     def pending(self) -> tuple[ArmDecision, ...]:

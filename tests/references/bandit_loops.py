@@ -465,10 +465,10 @@ def explore_first_cb(h, n_explore=30, regularizer=3.0, f=None):
     return np.where(h.t < n_explore, 1 / h.n_arms, _greedy(_predictions(h, regularizer) if f is None else f))
 
 
-def bagging_cb(h, regularizer=3.0, mean=1.0, predictions=_predictions):
+def bagging_cb(h, regularizer=3.0, mean=1.0, f=_predictions):
     levels = h.draws(lambda key: jax.random.uniform(key, (5, 1)), update=True)
     counts = (levels >= stats.poisson.cdf(np.arange(20), mean)).sum(axis=-1)
-    votes = [_greedy(predictions(h, regularizer, counts[..., i])) for i in range(5)]
+    votes = [_greedy(f(h, regularizer, counts[..., i])) for i in range(5)]
     return np.mean(votes, axis=0)
 
 
