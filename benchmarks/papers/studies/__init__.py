@@ -61,6 +61,7 @@ QUICK: dict[str, dict[str, Any]] = {
         "means": (0.0, 0.5),
         "deviations": (1.0,),
         "levels": 6,
+        "samples": 1000,
         "games": ("linear: logistic radius 1",),
         "runs": 12,
         "rounds": 100,
@@ -83,7 +84,6 @@ QUICK: dict[str, dict[str, Any]] = {
         "shares": (0.1, 0.3),
         "variances": (1.0,),
         "etas": (0.1,),
-        "quantiles": 6,
     },
     "multikernel": {"sets": ("AR(4)",), "seeds": (0,)},
     "multikernel-rates": {

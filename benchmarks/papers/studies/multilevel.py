@@ -15,11 +15,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from pydantic import Field
-from scipy import optimize
+from scipy import optimize, special
 
 from benchmarks.papers.comparison import BestOf, Comparison
 from benchmarks.papers.estimators.series import PolynomialSequenceEstimator, SequenceLength, chebyshev
 from benchmarks.papers.studies import figures
+from benchmarks.papers.studies.multikernel_rates import mean_interval
 from benchmarks.papers.study import Numbers, Positive, Study, Words, select_by_name
 from jaxonline import kernels
 from jaxonline.comparators import RKHSBall
@@ -33,6 +34,7 @@ from jaxonline.estimators import (
     SeriesEstimator,
     cost_aware,
 )
+from jaxonline.estimators.counts import FiniteDistribution, distribution_from_magnitudes
 from jaxonline.estimators.series import exact_second_moment
 from jaxonline.feedback import NoisyCopies, noise
 from jaxonline.game import Game
@@ -51,7 +53,8 @@ DEGREE = 15  # of the polynomials for the Huber loss
 POINTS = np.linspace(-8.0, 8.0, 401)
 WEIGHTS = np.exp(-0.5 * POINTS**2) / np.exp(-0.5 * POINTS**2).sum()
 SERIES, COST_AWARE = "series, geometric", "series, cost-aware"
-POLYNOMIALS, MULTILEVEL = "polynomials of degree 5", "multilevel"
+MULTILEVEL, POLYNOMIALS = "multilevel", {degree: f"polynomials of degree {degree}" for degree in (3, 5)}
+FREEDOM = 2.1  # of Student's t, which has less than this number of moments
 ETAS = (0.03, 0.1, 0.3, 1.0, 3.0)
 LARGEST_SHARE = 0.8  # of radius^2, for the E X^2 of a series
 
@@ -75,7 +78,7 @@ def gaussian_moments(f: Callable[[Any], Any], mean: float, deviation: float, law
     with jax.enable_x64(True):
         own = np.asarray(f(jnp.asarray(mean + deviation * POINTS)))
         base, square = float(WEIGHTS @ own), float(WEIGHTS @ own**2)
-        total, mean_base, first_base, single = base, p[0] * square, square, square / p[0]
+        mean_base, first_base, single = p[0] * square, square, square / p[0]
         for n, chance in zip(counts[1:], p[1:], strict=True):
             steps = deviation / math.sqrt(n) * POINTS
             wide = mean + deviation / math.sqrt(n) * np.linspace(-16.0, 16.0, 2 * len(POINTS) - 1)
@@ -84,29 +87,73 @@ def gaussian_moments(f: Callable[[Any], Any], mean: float, deviation: float, law
             i, j = np.indices((len(POINTS), len(POINTS)))
             plus, minus = i + j, i - j + len(POINTS) - 1
             delta = np.asarray(f(jnp.asarray(mean + steps)))[:, None] - 0.5 * (values[plus] + values[minus])
-            deltas, squares = WEIGHTS @ delta @ WEIGHTS, WEIGHTS @ delta**2 @ WEIGHTS
+            squares = WEIGHTS @ delta**2 @ WEIGHTS
             cross = WEIGHTS @ (given[plus] * delta) @ WEIGHTS  # E f(X_1) Delta
-            total += deltas
             mean_base += chance * (base**2 + (square - base**2) / n) + 2 * cross + squares / chance
             first_base += 2 * cross + squares / chance
             single += squares / chance
-    return GaussianMoments(*map(float, (total, mean_base, first_base, single)))
+        expectation = WEIGHTS @ np.asarray(f(jnp.asarray(mean + steps)))  # at a kink, the E Delta_k add up errors
+    return GaussianMoments(*map(float, (expectation, mean_base, first_base, single)))
 
 
-def series_moment(loss: Any, mean: float, moment: float) -> tuple[float, float]:
-    """Return E theta^2 and the mean number of copies of the cost-aware series; of polynomials for the Huber loss."""
+def clip(x: np.ndarray) -> np.ndarray:
+    """Return the slope of the Huber loss with kinks at +-1/2."""
+    return np.clip(x, -0.5, 0.5)
+
+
+def series_moment(loss: Any, mean: float, moment: float) -> tuple[float, float, float]:
+    """Return E theta^2, the mean number of copies and the bias of the series, or of polynomials for the Huber loss.
+
+    The series is the cost-aware one for the true E X^2. Where it diverges, E theta^2 is inf; NaN means that more than
+    1024 terms are necessary.
+    """
     if not isinstance(loss, SeriesLoss):
         reach = max(1.0, 2 * math.sqrt(moment))
-        sequence = chebyshev(lambda x: np.clip(x, -0.5, 0.5), DEGREE, -reach, reach)
+        sequence = chebyshev(clip, DEGREE, -reach, reach)
         polynomials = PolynomialSequenceEstimator.for_sequence(sequence, moment, mean)
-        return polynomials.exact_second_moment(moment, mean), polynomials.law.mean()
+        return polynomials.exact_second_moment(moment, mean), polynomials.law.mean(), sequence.bias(clip, mean)
     if moment >= loss.radius() ** 2:
-        return math.inf, math.nan
+        return math.inf, math.nan, math.nan
     try:
         series = SeriesEstimator.for_loss(loss, cost_aware, moment)
-    except ValueError:  # more than 1024 terms
-        return math.inf, math.nan
-    return exact_second_moment(series, moment), series.law.mean()
+    except ValueError:
+        return math.nan, math.nan, math.nan
+    return exact_second_moment(series, moment), series.law.mean(), 0.0
+
+
+def polynomials_of_cost(degree: int, copies: float, moment: float) -> SequenceLength:
+    """Return polynomials for the slope of the Huber loss, with the least second moment among the laws with this E N.
+
+    With a Lagrange multiplier, p_n is proportional to a_n / sqrt(n - c), where a_n^2 is the second moment of term n.
+    The terms of even n are 0.
+    """
+    sequence = chebyshev(clip, degree, -2.0, 2.0)
+    sizes, n = sequence.magnitudes(moment, 0.0), np.arange(degree + 1)
+
+    def law(log: float) -> FiniteDistribution:
+        return distribution_from_magnitudes(sizes / np.sqrt(np.maximum(n - 1, 0) + math.exp(log)))
+
+    log = optimize.brentq(lambda log: law(log).mean() - copies, -20.0, 10.0)
+    return SequenceLength(PolynomialSequenceEstimator(sequence, law(log)), "regression")
+
+
+def sampled_moments(X: np.ndarray, rate: float) -> list[dict[str, float]]:
+    """Return E theta^2 of multilevel estimates of the logistic l'(E X) for L = 1, 2, ..., from copies [samples, 2^L].
+
+    The squares of a sample's estimates of all levels are weighted by the p_k; the intervals are Student's over samples.
+    """
+    slopes, rows = special.expit(-X), []  # -l'
+    parts = [(slopes[:, 0], np.zeros(len(X)))]
+    for k in range(1, X.shape[1].bit_length()):
+        halves = X[:, : 2**k].reshape(len(X), 2, -1).mean(axis=2)
+        delta = special.expit(-halves.mean(axis=1)) - special.expit(-halves).mean(axis=1)
+        parts.append((slopes[:, : 2**k].mean(axis=1), delta))
+        law = PowersOfTwo(rate, k)
+        p = np.exp(law.log_table(2**k + 1))[law.counts]
+        squares = np.sum([q * (base + delta / q) ** 2 for q, (base, delta) in zip(p, parts, strict=True)], axis=0)
+        low, high = mean_interval(squares)
+        rows.append({"levels": k, "copies": law.mean(), "moment": squares.mean(), "low": low, "high": high})
+    return rows
 
 
 class GameOf(NamedTuple):
@@ -140,6 +187,7 @@ class Multilevel(Study):
     deviations: Positive = Field((0.3, 1.0, 3.0), min_length=1, description="Standard deviations of X of part 1.")
     levels: int = Field(10, ge=1, le=12, description="Largest level of part 1.")
     rate: float = Field(1.5, gt=1, description="Rate of the probabilities of levels of part 1.")
+    samples: int = Field(30_000, ge=10, le=100_000, description="Samples of light and heavy tails.")
     games: Words = Field((), description="Games of part 2; by default all.")
     runs: int = Field(60, ge=6, description="Runs of each learner; a third of them chooses the step.")
     rounds: int = Field(1000, ge=16, description="Rounds of a linear game; a kernel learner plays a quarter of them.")
@@ -147,6 +195,9 @@ class Multilevel(Study):
 
     @ignore_skewness_warnings()
     def run(self, context: Context) -> Report:
+        rng, size = np.random.default_rng(context.seed), (self.samples, 2 ** min(self.levels, 8))
+        tails = {"Gaussian": rng.standard_normal(size), f"Student's t ({FREEDOM:g})": rng.standard_t(FREEDOM, size)}
+        heavy = [{"X": name} | row for name, X in tails.items() for row in sampled_moments(X, self.rate)]
         moments, chosen = self.moments(), select_by_name("games", self.games, GAMES)
         sizes = {
             name: {"n_runs": self.runs, "n_rounds": max(16, self.rounds // 4) if game.kernel else self.rounds}
@@ -159,7 +210,9 @@ class Multilevel(Study):
             }
         rows = [{"game": name} | row for name, compared in results.items() for row in compared.rows()]
         tables = {
+            "map": Table("Product of the series / that of multilevel estimates", map_rows(moments)),
             "moments": Table("E theta^2 (1 + E N), Gaussian X: exact", moments, MOMENTS, group="loss"),
+            "heavy": Table("Multilevel estimates of the logistic l'(0), by samples", heavy, HEAVY, group="X"),
             "table": Table("Regret at the horizon (95 % intervals)", rows, REGRETS, group="game"),
         }
         return Report(
@@ -176,11 +229,12 @@ class Multilevel(Study):
             for mean in map(float, self.means):
                 for deviation in self.deviations:
                     own = gaussian_moments(loss.derivative, mean, deviation, law)
-                    second, copies = series_moment(loss, mean, mean**2 + deviation**2)
-                    product = second * (1 + copies) if math.isfinite(second) else math.inf
+                    second, copies, bias = series_moment(loss, mean, mean**2 + deviation**2)
+                    product, slope = second if math.isinf(second) else second * (1 + copies), loss.derivative(mean)
                     rows.append(
-                        {"loss": name, "mean": mean, "deviation": deviation, "slope": float(loss.derivative(mean))}
-                        | {"expectation": own.mean, "second_moment": own.mean_base, "first": own.first_base}
+                        {"loss": name, "mean": mean, "deviation": deviation, "slope": float(slope)}
+                        | {"expectation": own.mean, "bias": own.mean - float(slope), "series_bias": bias}
+                        | {"second_moment": own.mean_base, "first": own.first_base}
                         | {"single": own.single, "copies": law.mean(), "product": own.mean_base * (1 + law.mean())}
                         | {"series": second, "series_copies": copies, "series_product": product}
                     )
@@ -213,8 +267,7 @@ class Multilevel(Study):
 
             lengths[SERIES] = geometric(optimize.brentq(excess, 1.05, 3.0, xtol=1e-3))
         else:
-            slope = chebyshev(lambda x: np.clip(x, -0.5, 0.5), 5, -2.0, 2.0)
-            lengths[POLYNOMIALS] = SequenceLength.for_sequence(slope, "regression", factor)
+            lengths |= {name: polynomials_of_cost(k, law.mean(), factor) for k, name in POLYNOMIALS.items()}
 
         def learner(length: GradientLength) -> Callable[[Any], Any]:
             if not game.kernel:
@@ -253,10 +306,23 @@ def expected_queries(length: GradientLength, unused: bool) -> float:
     return 1 + length.series.law.mean() if unused else float((p * (n + 1))[coefficients != 0.0].sum())
 
 
+def map_rows(moments: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the ratios of the products, one row for each loss and deviation: above 1 multilevel estimates win."""
+    rows: dict[Any, dict[str, Any]] = {}
+    for row in moments:
+        place = {"loss": row["loss"], "sd": row["deviation"]}
+        rows.setdefault(tuple(place.values()), place)[f"E X = {row['mean']:g}"] = row["series_product"] / row["product"]
+    return list(rows.values())
+
+
 MOMENTS = (
     Text("loss"), Number("mean", "E X", "{:g}"), Number("deviation", "sd", "{:g}"),
     Number("second_moment", "E theta^2", "{:.3g}"), Number("single", "single term", "{:.3g}"),
+    Number("bias", "bias", "{:.1g}"), Number("series_bias", "bias of\nseries", "{:.1g}"),
     Number("product", "multilevel", "{:.3g}"), Number("series_product", "series", "{:.3g}"),
+)  # fmt: skip
+HEAVY = (
+    Text("X"), Number("levels", "L"), Number("copies", "E N", "{:.2f}"), Interval("moment", "E theta^2", "{:.3f}"),
 )  # fmt: skip
 REGRETS = (
     Text("game"), Text("learner", "estimator"), Number("queries_per_round", "queries\n/round", "{:.2f}"),
