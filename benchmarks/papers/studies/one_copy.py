@@ -83,13 +83,13 @@ START = Number("half", "half width"), Number("variance"), Text("learner"), Numbe
 MINIMAX_COLUMNS = START[0], Text("learner", "predictors"), Number("regret", "minimax\nregret a round", "{:.4f}")
 SET_COLUMNS = (
     *START,
-    Interval("regret", form="{:.4f}"),
-    Number("limit", form="{:.4f}"),
-    Number("minimax", form="{:.4f}"),
+    Interval("regret", form="{:.3f}"),
+    Number("limit", form="{:.3f}"),
+    Number("minimax", form="{:.3f}"),
 )
 SHARE_COLUMNS = (
     *START[1:], Number("share", "q"), Number("queries_per_round", "queries\n/round", "{:.3f}"),
-    Interval("regret", form="{:.1f}"), Number("least", "lower\nbound", "{:.1f}"),
+    Interval("regret", form="{:.1f}"), Number("least", "lower\nbound", "{:.3g}"),
 )  # fmt: skip
 
 
@@ -266,7 +266,7 @@ class OneCopy(Study):
     measured: Halves = Field((0.1, 0.3, 0.6), min_length=1, description="Half widths with measured learners.")
     shares: Shares = Field((0.01, 0.03, 0.1, 0.3), min_length=2, description="Shares q of rounds with two copies.")
     variances: Positive = Field((0.1, 1.0), min_length=1, description="Noise of the learners with the shares; M = 1.")
-    etas: Positive = Field((0.02, 0.05, 0.1, 0.2, 0.4), min_length=1, description="Candidate steps.")
+    etas: Positive = Field((0.01, 0.02, 0.05, 0.1, 0.2, 0.4), min_length=1, description="Candidate steps.")
     radius: float = Field(4.0, gt=0, description="Radius of the ball of the Gaussian kernel of width 1.")
 
     @ignore_skewness_warnings()
@@ -353,7 +353,7 @@ class OneCopy(Study):
             if min(ends)[0] > 0:
                 fit = fit_means(np.array(self.shares), samples)
                 low, high = fit.exponents[0] + fit.halves[0] * np.array([-1, 1])
-                sentences.append(f"It grows as q^a with a = {fit.exponents[0]:.2f} [{low:.2f}, {high:.2f}].")
+                sentences.append(f"It grows as q^a, a = {fit.exponents[0]:.2f} [{low:.2f}, {high:.2f}].")
         return sentences
 
     @figures.paper_style
