@@ -22,18 +22,10 @@ from benchmarks.papers.estimators.series import PolynomialSequenceEstimator, Seq
 from benchmarks.papers.studies import figures
 from benchmarks.papers.studies.multikernel_rates import mean_interval
 from benchmarks.papers.study import Numbers, Positive, Study, Words, select_by_name
-from jaxonline import kernels
+from jaxonline import estimators, kernels
 from jaxonline.comparators import RKHSBall
 from jaxonline.environments import DataStream
-from jaxonline.estimators import (
-    DotProductFeatureMap,
-    Geometric,
-    GradientLength,
-    LengthTimesCopy,
-    PowersOfTwo,
-    SeriesEstimator,
-    cost_aware,
-)
+from jaxonline.estimators import Geometric, GradientLength, PowersOfTwo, cost_aware
 from jaxonline.estimators.counts import FiniteDistribution, distribution_from_magnitudes
 from jaxonline.estimators.series import exact_second_moment
 from jaxonline.feedback import NoisyCopies, noise
@@ -115,7 +107,7 @@ def series_moment(loss: Any, mean: float, moment: float) -> tuple[float, float, 
     if moment >= loss.radius() ** 2:
         return math.inf, math.nan, math.nan
     try:
-        series = SeriesEstimator.for_loss(loss, cost_aware, moment)
+        series = estimators.SeriesEstimator.for_loss(loss, cost_aware, moment)
     except ValueError:
         return math.nan, math.nan, math.nan
     return exact_second_moment(series, moment), series.law.mean(), 0.0
@@ -208,9 +200,10 @@ class Multilevel(Study):
                 name: self.comparison(game, context.seed).run(part(name), record_at=8, **sizes[name])
                 for name, game in chosen.items()
             }
+        ratios = [Text("loss"), Number("sd"), *(Number(f"E X = {mean:g}", form="{:.2g}") for mean in self.means)]
         rows = [{"game": name} | row for name, compared in results.items() for row in compared.rows()]
         tables = {
-            "map": Table("Product of the series / that of multilevel estimates", map_rows(moments)),
+            "map": Table("Product of the series / that of multilevel estimates", map_rows(moments), ratios),
             "moments": Table("E theta^2 (1 + E N), Gaussian X: exact", moments, MOMENTS, group="loss"),
             "heavy": Table("Multilevel estimates of the logistic l'(0), by samples", heavy, HEAVY, group="X"),
             "table": Table("Regret at the horizon (95 % intervals)", rows, REGRETS, group="game"),
@@ -233,7 +226,7 @@ class Multilevel(Study):
                     product, slope = second if math.isinf(second) else second * (1 + copies), loss.derivative(mean)
                     rows.append(
                         {"loss": name, "mean": mean, "deviation": deviation, "slope": float(slope)}
-                        | {"expectation": own.mean, "bias": own.mean - float(slope), "series_bias": bias}
+                        | {"expectation": own.mean, "bias": round(own.mean - float(slope), 9), "series_bias": bias}
                         | {"second_moment": own.mean_base, "first": own.first_base}
                         | {"single": own.single, "copies": law.mean(), "product": own.mean_base * (1 + law.mean())}
                         | {"series": second, "series_copies": copies, "series_product": product}
@@ -249,7 +242,7 @@ class Multilevel(Study):
         regression = loss.kind == "regression"
         y = 0.5 * np.tanh(1.5 * target) if regression else np.where(target > 0, 1.0, -1.0)
         moment, kernel = 0.25 + self.variance, kernels.ExponentialKernel() if game.kernel else kernels.Linear()
-        feature_map = DotProductFeatureMap(kernels.ExponentialKernel(), Geometric(2.0))
+        feature_map = estimators.DotProductFeatureMap(kernels.ExponentialKernel(), Geometric(2.0))
         if game.kernel:
             moment = feature_map.second_moment(0.25 + 3 * self.variance)
         factor = (game.radius * math.sqrt(moment) + 0.5 * regression) ** 2
@@ -271,7 +264,7 @@ class Multilevel(Study):
 
         def learner(length: GradientLength) -> Callable[[Any], Any]:
             if not game.kernel:
-                return lambda step: GradientLearner(LengthTimesCopy(length), step, game.radius)
+                return lambda step: GradientLearner(estimators.LengthTimesCopy(length), step, game.radius)
             storage = Storage.for_horizon(feature_map, length, 3, max(16, self.rounds // 4), 1e-4)
             return lambda step: NoisyKernel(feature_map, length, step, game.radius, storage)
 
@@ -285,10 +278,7 @@ class Multilevel(Study):
     @figures.paper_style
     def plot(self, rows: list[dict[str, Any]]) -> Any:
         """Draw the product of second moment and cost of both estimators: below the diagonal multilevel wins."""
-        figure, panels = figures.panels(
-            1, 1, 3.6, "E theta^2 times copies for Gaussian X: below the line multilevel wins"
-        )
-        axes = panels[0, 0]
+        figure, ((axes,),) = figures.panels(1, 1, 3.6, "E theta^2 times copies: below the line multilevel wins")
         for name, marker in zip(LOSSES, "osD^vP", strict=True):
             points = [row for row in rows if row["loss"] == name and row["series_product"] < 1e9]
             values = ([row[key] for row in points] for key in ("series_product", "product"))

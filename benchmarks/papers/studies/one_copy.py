@@ -374,9 +374,7 @@ class OneCopy(Study):
         for axes, variance in zip(of_shares, self.variances, strict=True):
             known, *rows = [row for row in shares if row["variance"] == variance]
             axes.axhline(known["regret"], color="0.5", label=KNOWN)
-            axes.plot(
-                self.shares, [least_regret(variance, q) for q in self.shares], label="bound, share q", **line
-            )
+            axes.plot(self.shares, [least_regret(variance, q) for q in self.shares], label="bound, share q", **line)
             draw(axes, rows, "share", f"noise of variance {variance:g}", "share q of pairs", "regret")
         figures.legend_below(figure, 3)
         return figure
