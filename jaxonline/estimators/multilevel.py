@@ -13,7 +13,7 @@ with probability p_K, and is (f(X_1) + ... + f(X_n))/n + Delta_K / p_K, where De
 
 Source: Rhee and Glynn (2015) for random levels, Blanchet and Glynn (2015) for functions of means. With f(X_1) in
 place of the mean of the f(X_j), or in a single term (f(X_1) / p_0 at level 0), the expectation is the same. The study
-`benchmarks/papers/studies/multilevel.py` compares the second moments.
+`benchmarks/papers/studies/multilevel.py` compares the second moment with that of the single term.
 """
 
 from collections.abc import Callable

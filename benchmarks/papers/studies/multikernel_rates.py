@@ -39,9 +39,8 @@ CENTRES = 20  # the comparator f is a combination of so many kernel functions
 LABEL_NOISE = 0.5  # labels are f(x) + noise, uniform in [-LABEL_NOISE, LABEL_NOISE]
 Y_BOUND = 1.0 + LABEL_NOISE  # |f(x)| <= |f| k(x, x)^(1/2) = 1
 SENTENCES = [
-    'The columns "theory" have the exponents of the bound as printed and of the tighter one over the same T, fitted in '
-    "the same way, or the exponent that the paper states for operations. Counts of operations have no random error: "
-    "their intervals are those of the regression.",
+    'The columns "theory" have the exponents of the bounds over the same T, fitted in the same way, or those that the '
+    "paper states for operations. Counts have no random error: their intervals are those of the regression.",
     "The theorems are upper bounds on the regret. A regret below its bound, with a smaller exponent, agrees with them "
     "but does not show that the rate is sharp. sqrt(T) ln T has an exponent above 1/2 at every T.",
 ]

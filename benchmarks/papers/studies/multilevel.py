@@ -7,6 +7,7 @@ queries in a round, and the series with the cost-aware distribution of N. For th
 polynomials.
 """
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
@@ -52,14 +53,13 @@ LARGEST_SHARE = 0.8  # of radius^2, for the E X^2 of a series
 
 
 class GaussianMoments(NamedTuple):
-    """Exact mean of a multilevel estimate, and second moments of three forms with this mean.
+    """Exact mean of a multilevel estimate, and second moments of two forms with this mean.
 
-    The base of a form is the mean of the f(X_j) (`mean_base`, that of the library), f(X_1), or f(X_1)/p_0 at level 0.
+    The base of a form is the mean of the f(X_j) (`mean_base`, that of the library), or f(X_1)/p_0 at level 0.
     """
 
     mean: float
     mean_base: float
-    first_base: float
     single: float
 
 
@@ -70,7 +70,7 @@ def gaussian_moments(f: Callable[[Any], Any], mean: float, deviation: float, law
     with jax.enable_x64(True):
         own = np.asarray(f(jnp.asarray(mean + deviation * POINTS)))
         base, square = float(WEIGHTS @ own), float(WEIGHTS @ own**2)
-        mean_base, first_base, single = p[0] * square, square, square / p[0]
+        mean_base, single = p[0] * square, square / p[0]
         for n, chance in zip(counts[1:], p[1:], strict=True):
             steps = deviation / math.sqrt(n) * POINTS
             wide = mean + deviation / math.sqrt(n) * np.linspace(-16.0, 16.0, 2 * len(POINTS) - 1)
@@ -82,10 +82,9 @@ def gaussian_moments(f: Callable[[Any], Any], mean: float, deviation: float, law
             squares = WEIGHTS @ delta**2 @ WEIGHTS
             cross = WEIGHTS @ (given[plus] * delta) @ WEIGHTS  # E f(X_1) Delta
             mean_base += chance * (base**2 + (square - base**2) / n) + 2 * cross + squares / chance
-            first_base += 2 * cross + squares / chance
             single += squares / chance
         expectation = WEIGHTS @ np.asarray(f(jnp.asarray(mean + steps)))  # at a kink, the E Delta_k add up errors
-    return GaussianMoments(*map(float, (expectation, mean_base, first_base, single)))
+    return GaussianMoments(*map(float, (expectation, mean_base, single)))
 
 
 def clip(x: np.ndarray) -> np.ndarray:
@@ -161,14 +160,10 @@ class GameOf(NamedTuple):
         return f"{'kernel' if self.kernel else 'linear'}: {self.loss} radius {self.radius:g}"
 
 
-GAMES = {
-    game.name: game
-    for game in (
-        GameOf("Huber", 2.0), GameOf("logistic", 1.0), GameOf("logistic", 6.0),
-        GameOf("smoothed hinge s = 1", 2.0), GameOf("smoothed hinge s = 4", 2.0),
-        GameOf("Huber", 1.0, True), GameOf("logistic", 1.0, True),
-    )
-}  # fmt: skip
+GAMES = {game.name: game for game in (
+    GameOf("Huber", 2.0), GameOf("logistic", 1.0), GameOf("logistic", 6.0), GameOf("smoothed hinge s = 1", 2.0),
+    GameOf("smoothed hinge s = 4", 2.0), GameOf("Huber", 1.0, True), GameOf("logistic", 1.0, True),
+)}  # fmt: skip
 
 
 class Multilevel(Study):
@@ -203,7 +198,7 @@ class Multilevel(Study):
         ratios = [Text("loss"), Number("sd"), *(Number(f"E X = {mean:g}", form="{:.2g}") for mean in self.means)]
         rows = [{"game": name} | row for name, compared in results.items() for row in compared.rows()]
         tables = {
-            "map": Table("Product of the series / that of multilevel estimates", map_rows(moments), ratios),
+            "map": Table("Product of the series / that of multilevel estimates", self.map_rows(moments), ratios),
             "moments": Table("E theta^2 (1 + E N), Gaussian X: exact", moments, MOMENTS, group="loss"),
             "heavy": Table("Multilevel estimates of the logistic l'(0), by samples", heavy, HEAVY, group="X"),
             "table": Table("Regret at the horizon (95 % intervals)", rows, REGRETS, group="game"),
@@ -227,11 +222,17 @@ class Multilevel(Study):
                     rows.append(
                         {"loss": name, "mean": mean, "deviation": deviation, "slope": float(slope)}
                         | {"expectation": own.mean, "bias": round(own.mean - float(slope), 9), "series_bias": bias}
-                        | {"second_moment": own.mean_base, "first": own.first_base}
-                        | {"single": own.single, "copies": law.mean(), "product": own.mean_base * (1 + law.mean())}
+                        | {"second_moment": own.mean_base, "single": own.single, "copies": law.mean()}
+                        | {"product": own.mean_base * (1 + law.mean())}
                         | {"series": second, "series_copies": copies, "series_product": product}
                     )
         return rows
+
+    def map_rows(self, moments: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the ratios of the products, one row for each loss and deviation: above 1 multilevel estimates win."""
+        ratios = {(r["loss"], r["deviation"], r["mean"]): r["series_product"] / r["product"] for r in moments}
+        places = itertools.product(LOSSES, self.deviations)
+        return [{"loss": n, "sd": s} | {f"E X = {x:g}": ratios[n, s, x] for x in self.means} for n, s in places]
 
     def comparison(self, game: GameOf, seed: int) -> Comparison:
         """Return the comparison of both estimators, with the step that a third of the runs chooses."""
@@ -294,15 +295,6 @@ def expected_queries(length: GradientLength, unused: bool) -> float:
     coefficients = np.asarray(length.series.coefficients)
     p, n = np.exp(length.series.law.log_table(len(coefficients))), np.arange(len(coefficients))
     return 1 + length.series.law.mean() if unused else float((p * (n + 1))[coefficients != 0.0].sum())
-
-
-def map_rows(moments: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the ratios of the products, one row for each loss and deviation: above 1 multilevel estimates win."""
-    rows: dict[Any, dict[str, Any]] = {}
-    for row in moments:
-        place = {"loss": row["loss"], "sd": row["deviation"]}
-        rows.setdefault(tuple(place.values()), place)[f"E X = {row['mean']:g}"] = row["series_product"] / row["product"]
-    return list(rows.values())
 
 
 MOMENTS = (

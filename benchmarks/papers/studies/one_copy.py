@@ -81,12 +81,7 @@ Halves = Annotated[tuple[Annotated[float, Field(gt=0, le=0.6)], ...], Items]
 Shares = Annotated[tuple[Annotated[float, Field(gt=0, le=1)], ...], Items]
 START = Number("half", "half width"), Number("variance"), Text("learner"), Number("eta")
 MINIMAX_COLUMNS = START[0], Text("learner", "predictors"), Number("regret", "minimax\nregret a round", "{:.4f}")
-SET_COLUMNS = (
-    *START,
-    Interval("regret", form="{:.3f}"),
-    Number("limit", form="{:.3f}"),
-    Number("minimax", form="{:.3f}"),
-)
+SET_COLUMNS = *START, Interval("regret", form="{:.3f}"), *(Number(name, form="{:.3f}") for name in ("limit", "minimax"))
 SHARE_COLUMNS = (
     *START[1:], Number("share", "q"), Number("queries_per_round", "queries\n/round", "{:.3f}"),
     Interval("regret", form="{:.1f}"), Number("least", "lower\nbound", "{:.3g}"),
@@ -330,13 +325,10 @@ class OneCopy(Study):
                 )
                 worst = np.maximum(worst, pilot.regret[..., -1].mean(axis=1).reshape(worst.shape))
             etas = {name: self.etas[i] for name, i in zip(learners, np.argmin(worst, axis=1), strict=True)}
-            edges = BestOf(dict(zip(steps, self.etas, strict=True))).at_edge(etas)
-            return [
-                Comparison(game, learners, L2Ball(RADIUS), tune=etas)
-                .run(part(f"best {i}"), n_runs=self.runs, n_rounds=self.rounds)
-                ._replace(at_edge=edges)
-                for i, game in enumerate(games)
-            ]
+            edges, options = BestOf({f"{eta:g}": eta for eta in self.etas}).at_edge(etas), {"n_rounds": self.rounds}
+            comparisons = [Comparison(game, learners, L2Ball(RADIUS), tune=etas) for game in games]
+            results = [own.run(part(f"best {i}"), n_runs=self.runs, **options) for i, own in enumerate(comparisons)]
+            return [result._replace(at_edge=edges) for result in results]
 
     def _sentences(self, place: str, regrets: Mapping[Any, np.ndarray]) -> list[str]:
         """Return sentences with the regret above that with the variance known, and its exponent of q if all are clear.
@@ -359,10 +351,7 @@ class OneCopy(Study):
     @figures.paper_style
     def plot(self, values: Sequence[Any], sets: Sequence[Any], shares: Sequence[Any]) -> Any:
         """Plot minimax regrets and regrets of learners against the width, and regret against q for each variance."""
-        title = (
-            f"One noisy copy, partly known noise: {self.runs} runs of {self.rounds:,} rounds, 95 % intervals; with a "
-            "set of variances, the regret is that of the worse end"
-        )
+        title = f"One noisy copy: {self.runs} runs of {self.rounds:,} rounds, 95 % intervals; sets: the worse end"
         figure, (left, right, *of_shares) = figures.grid(2 + len(self.variances), 2, 2.6, title)
         worse = {(row["half"], row["learner"]): row for row in sorted(sets, key=lambda row: row["regret"])}
         exact = [row | {"low": row["regret"], "high": row["regret"]} for row in values]
