@@ -3,8 +3,8 @@
 Cesa-Bianchi, Shalev-Shwartz, Shamir, "Efficient learning with partially observed attributes" (ICML 2010; here
 Cesa-Bianchi et al. 2010c), omits constants in Theorems 1 and 2. This module keeps every constant. The bounds of AERR
 and of exponentiated gradient follow by the argument of Cesa-Bianchi et al. (2010c) with the second moments of the
-estimates. Hazan and Koren (2012) have a bound of the order of `attribute_exponentiated_regret` for their algorithm
-AELR, exponentiated gradient with clipped gradients.
+estimates. The statements on Hazan and Koren (2012) are from memory and were not checked: they have a bound of the order
+of `attribute_exponentiated_regret` for their algorithm AELR, exponentiated gradient with clipped gradients.
 """
 
 import math
@@ -100,7 +100,7 @@ def aerr_regret(
     """Bound on the expected regret of `AERR` against the l2 ball: radius sqrt(G T), for step size radius / sqrt(G T).
 
     Here G = (8 d / k) x_bound^2 ((radius x_bound + y_bound)^2 + (2 / k) radius^2 x_bound^2). The bound has the order
-    sqrt(d / k) of Hazan and Koren (2012, Theorem 3.1) instead of AER's d / sqrt(k), for instances with bounded |x|_2.
+    sqrt(d / k) of Hazan and Koren (2012; not checked) instead of AER's d / sqrt(k), for instances with bounded |x|_2.
 
     Args:
         dimension: d.

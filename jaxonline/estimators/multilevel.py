@@ -12,8 +12,8 @@ with probability p_K, and is (f(X_1) + ... + f(X_n))/n + Delta_K / p_K, where De
 * Bias: |E f((X_1 + ... + X_n)/n) - f(E X)| <= M Var X / 2^(L + 1) for the largest level L.
 
 Source: Rhee and Glynn (2015) for random levels, Blanchet and Glynn (2015) for functions of means. With f(X_1) in
-place of the mean of the f(X_j), or in a single term (f(X_1) / p_0 at level 0), the expectation is the same, and the
-second moment is larger in nearly all cases of `benchmarks/papers/docs/multilevel.md`.
+place of the mean of the f(X_j), or in a single term (f(X_1) / p_0 at level 0), the expectation is the same. The study
+`benchmarks/papers/studies/multilevel.py` compares the second moment with that of the single term.
 """
 
 from collections.abc import Callable
@@ -103,9 +103,9 @@ class PowersOfTwo(CountDistribution):
 class MultilevelEstimator:
     """Estimator of f(E X) for a function with few derivatives: (f(X_1) + ... + f(X_N))/N + Delta_K / p_K, N = 2^K.
 
-    Its mean is E f(mean of 2^L copies), within M Var X / 2^(L + 1) of f(E X) if f' has the Lipschitz constant M. At a
-    kink of f' the second moment grows as 2^((rate - 1) L). In contrast to `SeriesEstimator`, f needs no power series,
-    and the noise no bound on its size. The module's description has the conditions.
+    Its mean is E f(mean of 2^L copies), within M Var X / 2^(L + 1) of f(E X) if f' has the Lipschitz constant M. If E X
+    is a kink of f, the second moment grows as 2^((rate - 1) L). In contrast to `SeriesEstimator`, f needs no power
+    series, and the noise no bound on its size. The module's description has the conditions.
 
     Args:
         function: f, a JAX function of a number, entry by entry.

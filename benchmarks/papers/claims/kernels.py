@@ -19,21 +19,9 @@ from scipy import special
 
 from benchmarks.papers.claims.registry import PRINTED_BIASED, PRINTED_VIOLATED, Options, claim, in_float64
 from benchmarks.papers.claims.terms import all_signs, check_terms
-from jaxonline.estimators import (
-    DotProductFeatureMap,
-    FiniteDistribution,
-    GaussianFeatureMap,
-    Geometric,
-)
+from jaxonline.estimators import DotProductFeatureMap, FiniteDistribution, GaussianFeatureMap, Geometric
 from jaxonline.estimators.noisy_features import FeatureMap, copy_moments, prod
-from jaxonline.kernels import (
-    Binomial,
-    ExponentialKernel,
-    Gaussian,
-    Homogeneous,
-    Inhomogeneous,
-    Linear,
-)
+from jaxonline.kernels import Binomial, ExponentialKernel, Gaussian, Homogeneous, Inhomogeneous, Linear
 from jaxonline.numerics.elementwise import run_compiled
 from jaxonline.parameters import check
 from jaxonline.parameters.struct import struct

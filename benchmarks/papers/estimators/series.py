@@ -518,7 +518,4 @@ class SemicircleAbsolute(SeriesLoss):
         previous, current = Decimal(0), (1 - v * v).sqrt()
         for n in itertools.count():
             yield 4 / _PI * current / ((n + 1) * width ** (n + 1))
-            previous, current = (
-                current,
-                ((2 * n - 1) * v * current + (n - 2) * previous) / ((1 - v * v) * (n + 1)),
-            )
+            previous, current = (current, ((2 * n - 1) * v * current + (n - 2) * previous) / ((1 - v * v) * (n + 1)))

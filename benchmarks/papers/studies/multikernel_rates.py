@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 from pydantic import Field
+from scipy import stats
 
 from benchmarks.papers.claims.multikernel import printed_concatenated
 from benchmarks.papers.engines.kernels import BLOCK_ROUNDS, scan_blocks
@@ -27,7 +28,7 @@ from jaxonline.game.roles import Specs
 from jaxonline.learners import VAW, MultiKernel
 from jaxonline.parameters.errors import ArgumentError
 from jaxonline.results.report.plotting import bound_look, line_looks
-from jaxonline.results.report.tables import Number, Table, Text
+from jaxonline.results.report.tables import Interval, Number, Table, Text
 from jaxonline.study import Context, Report
 
 CONCATENATED, TWO_LEVELS, WITH_EWA, ONE = "concatenated VAW", "VAW2", "VAW-EWA", "VAW, the comparator's kernel"
@@ -38,29 +39,29 @@ CENTRES = 20  # the comparator f is a combination of so many kernel functions
 LABEL_NOISE = 0.5  # labels are f(x) + noise, uniform in [-LABEL_NOISE, LABEL_NOISE]
 Y_BOUND = 1.0 + LABEL_NOISE  # |f(x)| <= |f| k(x, x)^(1/2) = 1
 SENTENCES = [
-    'The column "theory" has the exponent of the theorem\'s bound over the same T, fitted in the same way, or the '
-    "exponent that the paper states for operations.",
+    'The columns "theory" have the exponents of the bounds over the same T, fitted in the same way, or those that the '
+    "paper states for operations. Counts have no random error: their intervals are those of the regression.",
     "The theorems are upper bounds on the regret. A regret below its bound, with a smaller exponent, agrees with them "
     "but does not show that the rate is sharp. sqrt(T) ln T has an exponent above 1/2 at every T.",
 ]
 REGRET_COLUMNS = (
     Text("features", "features of\neach kernel"), Text("learner"), Number("rounds", "T", "{:,.0f}"),
     Number("m", "m", "{:.0f}"),
-    Number("regret", "regret", "{:.2f}"), Number("standard_error", "standard\nerror", "{:.2f}"),
+    Interval("regret", form="{:.2f}"),
     Number("printed", "bound, as\nprinted", "{:.0f}"), Number("bound", "bound,\ntighter", "{:.0f}"),
 )  # fmt: skip
 EXPONENT_COLUMNS = (
-    Text("of", "exponent of"), Text("learner"), Number("exponent", "fitted", "{:.3f}"),
-    Number("standard_error", "standard\nerror", "{:.3f}"), Number("theory", "theory", "{:.3f}"),
+    Text("of", "exponent of"), Text("learner"), Interval("exponent", "fitted", "{:.3f}", brackets=True),
+    Number("printed", "theory, as\nprinted", "{:.3f}"), Number("tighter", "theory,\ntighter", "{:.3f}"),
 )  # fmt: skip
 Sizes = Annotated[tuple[Annotated[int, Field(ge=1, le=1000)], ...], Items]
 
 
 class Fit(NamedTuple):
-    """Fitted exponents, one for each regressor, with their standard errors; NaN if a number is not positive."""
+    """Fitted exponents, one for each regressor, and half of the 95 % intervals; NaN if a number is not positive."""
 
     exponents: np.ndarray
-    errors: np.ndarray
+    halves: np.ndarray
 
 
 class MultiKernelRates(Study):
@@ -100,7 +101,7 @@ class MultiKernelRates(Study):
         title = f"Regret to f after T rounds, half squared losses, mean over {self.draws} draws"
         tables = {
             "regret": Table(title, rows, REGRET_COLUMNS, group="features"),
-            "exponents": Table("Fitted exponents, with standard errors", exponents, EXPONENT_COLUMNS),
+            "exponents": Table("Fitted exponents, with 95 % intervals", exponents, EXPONENT_COLUMNS),
         }
         return Report(
             {**tables, "costs": Table("Operations of one round", costs)},
@@ -155,7 +156,7 @@ class MultiKernelRates(Study):
             {
                 "features": choice, "learner": name, "rounds": T, "m": self.n_frequencies(T, choice),
                 "regret": float(samples[name].mean()),
-                "standard_error": float(samples[name].std(ddof=1) / np.sqrt(self.draws)),
+                **dict(zip(("low", "high"), mean_interval(samples[name]), strict=True)),
                 "printed": self.bound(name, choice, T, printed=True), "bound": self.bound(name, choice, T),
             }
             for name in LEARNERS
@@ -166,10 +167,10 @@ class MultiKernelRates(Study):
         for choice in (ROOT, FIXED):
             for name in LEARNERS:
                 fit = fit_means(T, np.stack([samples[choice, int(t)][name] for t in T]))
-                limits = [self.bound(name, choice, int(t), printed=name == TWO_LEVELS) for t in T]  # Eq. 20 as printed
-                bound = fit_power([T], np.array(limits)).exponents[0]
+                limits = np.array([[self.bound(name, choice, int(t), printed) for t in T] for printed in (True, False)])
+                theory = [fit_power([T], limit).exponents[0] for limit in limits]
                 of = f"regret against T, m = {self.fixed if choice == FIXED else choice}"
-                rows.append(_exponent_row(of, name, fit, 0, bound))
+                rows.append(_exponent_row(of, name, fit, 0, *theory))
         return rows
 
     def _cost_exponents(self, costs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -205,14 +206,16 @@ def _polynomial(name: str, costs: Sequence[Mapping[str, Any]]) -> str:
     return f"Operations of {name}, fitted: {a:.2f} {lead} + {b:.0f} N m."
 
 
-def _exponent_row(of: str, learner: str, fit: Fit, i: int, theory: float) -> dict[str, Any]:
-    numbers = {"exponent": fit.exponents[i], "standard_error": fit.errors[i], "theory": theory}
+def _exponent_row(of: str, learner: str, fit: Fit, i: int, printed: float, tighter: float = np.nan) -> dict[str, Any]:
+    exponent, half = fit.exponents[i], fit.halves[i]
+    numbers = {"exponent": exponent, "low": exponent - half, "high": exponent + half}
+    numbers |= {"printed": printed, "tighter": tighter}
     finite = {name: float(value) if np.isfinite(value) else None for name, value in numbers.items()}
     return {"of": of, "learner": learner} | finite
 
 
 def fit_power(regressors: Sequence[np.ndarray], values: np.ndarray) -> Fit:
-    """Fit values = c prod_i x_i^(a_i) by least squares of logarithms, with the usual standard errors of the a_i."""
+    """Fit values = c prod_i x_i^(a_i) by least squares of logarithms, with the usual intervals of the a_i."""
     n = len(regressors)
     if not (values > 0).all():
         return Fit(np.full(n, np.nan), np.full(n, np.nan))
@@ -220,36 +223,40 @@ def fit_power(regressors: Sequence[np.ndarray], values: np.ndarray) -> Fit:
     solution = np.linalg.lstsq(A, logs)[0]
     freedom = len(values) - n - 1
     variance = np.sum((logs - A @ solution) ** 2) / freedom if freedom > 0 else np.nan
-    return Fit(solution[1:], np.sqrt(variance * np.diagonal(np.linalg.pinv(A.T @ A)))[1:])
+    errors = np.sqrt(variance * np.diagonal(np.linalg.pinv(A.T @ A)))[1:]
+    return Fit(solution[1:], stats.t.ppf(0.975, max(freedom, 1)) * errors)
 
 
 def fit_means(x: np.ndarray, samples: np.ndarray) -> Fit:
-    """Fit mean over draws = c x^a to samples [x, draws]; the standard error is that of the jackknife over draws."""
+    """Fit mean over draws = c x^a to samples [x, draws]; the interval has the jackknife's error over the draws."""
     n = samples.shape[1]
     without = np.array([fit_power([x], np.delete(samples, s, axis=1).mean(axis=1)).exponents[0] for s in range(n)])
     error = np.sqrt((n - 1) / n * np.sum((without - without.mean()) ** 2))
-    return Fit(fit_power([x], samples.mean(axis=1)).exponents, np.array([error]))
+    return Fit(fit_power([x], samples.mean(axis=1)).exponents, np.array([stats.t.ppf(0.975, n - 1) * error]))
+
+
+def mean_interval(sample: np.ndarray) -> tuple[float, float]:
+    """Return Student's 95 % interval of the mean."""
+    half = stats.t.ppf(0.975, len(sample) - 1) * stats.sem(sample)
+    return float(sample.mean() - half), float(sample.mean() + half)
 
 
 @figures.paper_style
 def plot_rates(rows: Sequence[Mapping[str, Any]], costs: Sequence[Mapping[str, Any]]) -> Any:
-    """Plot regrets (bars: 2 standard errors) and bounds against T for both choices of m, and operations against m."""
+    """Plot regrets (bars: 95 % intervals) and bounds against T for both choices of m, and operations against m."""
     figure, ((*left, right),) = figures.panels(1, 3, 3.6)
     for axes, choice in zip(left, (ROOT, FIXED), strict=True):
         for name, look in zip(LEARNERS, line_looks(len(LEARNERS)), strict=True):
             own = [row for row in rows if (row["learner"], row["features"]) == (name, choice)]
-            T, mean, error, bound, printed = (
-                np.array([row[key] for row in own])
-                for key in ("rounds", "regret", "standard_error", "bound", "printed")
-            )
+            T, bound, printed = (np.array([row[key] for row in own]) for key in ("rounds", "bound", "printed"))
             look.pop("markevery")
-            axes.errorbar(T, mean, 2 * error, **look, label=name)
+            figures.plot_rows(axes, own, "rounds", "regret", **look, label=name)
             if name != ONE:
                 axes.plot(T, bound, **look | bound_look(), label=f"bound of {name}")
             if not np.array_equal(bound, printed):
                 axes.plot(T, printed, **look | bound_look() | {"linestyle": ":"}, label="the same, as printed")
         m = ROOT if choice == ROOT else own[0]["m"]
-        figures.finish(axes, "T", "regret to f (bars: 2 standard errors)", f"m = {m}", log="xy")
+        figures.finish(axes, "T", "regret to f (bars: 95 %)", f"m = {m}", log="xy")
     for name, look in zip(COST_EXPONENTS, line_looks(len(COST_EXPONENTS)), strict=True):
         for dashes, N in zip(("-", "--", ":"), sorted({row["kernels"] for row in costs}), strict=False):
             line = [row for row in costs if (row["learner"], row["kernels"]) == (name, N)]
@@ -332,7 +339,7 @@ def _play(frequencies, phases, X, y, own):
 
         z = jax.vmap(kernel)(frequencies, phases)
         truncated = jnp.clip(z, -Y_BOUND, Y_BOUND)
-        losses = (truncated - y) ** 2 / 2
+        losses = (truncated - y[None]) ** 2 / 2
         weights = jax.nn.softmax((losses - jnp.cumsum(losses, axis=1)) / (4 * Y_BOUND**2), axis=0)
         return {
             CONCATENATED: scan_blocks(Dictionary(frequencies, phases), X, y, regularizer, BLOCK_ROUNDS)[0].vaw,

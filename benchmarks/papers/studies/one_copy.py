@@ -38,7 +38,7 @@ The learners play in two dimensions, with a second coordinate of x that is indep
 is said above of linear predictors holds there with the same numbers.
 """
 
-import itertools
+import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -48,11 +48,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key
 from pydantic import Field
+from scipy import optimize
 
 from benchmarks.papers.comparison import BestOf, Comparison, ComparisonResult
-from benchmarks.papers.estimators.games import unavoidable_regret_of_games
 from benchmarks.papers.studies import figures
-from benchmarks.papers.studies.multikernel_rates import fit_means
+from benchmarks.papers.studies.multikernel_rates import fit_means, mean_interval
 from benchmarks.papers.study import Items, Positive, Study
 from jaxonline import random
 from jaxonline.comparators import L2Ball
@@ -60,14 +60,15 @@ from jaxonline.environments import LinearModel
 from jaxonline.estimators.gradients import squared_loss_gradient
 from jaxonline.feedback import NoisyCopies, noise
 from jaxonline.game import Game, Learner, Specs
-from jaxonline.kernels import Gaussian
+from jaxonline.learners import InverseSqrt
 from jaxonline.learners.gradient.descent import StepSize, zeros_like_vector
 from jaxonline.losses import Squared
 from jaxonline.numerics.elementwise import project_l2_ball
 from jaxonline.parameters import types
-from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.struct import struct
 from jaxonline.results.report.plotting import bound_look, line_looks
 from jaxonline.results.report.tables import Interval, Number, Table, Text
+from jaxonline.simulation import sweep
 from jaxonline.study import Context, Report
 from jaxonline.study.study import ignore_skewness_warnings
 
@@ -80,15 +81,10 @@ Halves = Annotated[tuple[Annotated[float, Field(gt=0, le=0.6)], ...], Items]
 Shares = Annotated[tuple[Annotated[float, Field(gt=0, le=1)], ...], Items]
 START = Number("half", "half width"), Number("variance"), Text("learner"), Number("eta")
 MINIMAX_COLUMNS = START[0], Text("learner", "predictors"), Number("regret", "minimax\nregret a round", "{:.4f}")
-SET_COLUMNS = (
-    *START,
-    Interval("regret", form="{:.4f}"),
-    Number("limit", form="{:.4f}"),
-    Number("minimax", form="{:.4f}"),
-)
+SET_COLUMNS = *START, Interval("regret", form="{:.3f}"), *(Number(name, form="{:.3f}") for name in ("limit", "minimax"))
 SHARE_COLUMNS = (
     *START[1:], Number("share", "q"), Number("queries_per_round", "queries\n/round", "{:.3f}"),
-    Interval("regret", form="{:.1f}"), Number("least", "lower\nbound", "{:.1f}"),
+    Interval("regret", form="{:.1f}"), Number("least", "lower\nbound", "{:.3g}"),
 )  # fmt: skip
 
 
@@ -131,13 +127,13 @@ class PartlyPaired(CorrectedLearner):
 
     Args:
         share: the probability q of two copies in a round.
-        singles: whether other rounds have one copy; otherwise none, and no update.
+        singles: 1 if other rounds have one copy; 0 if they have none, and no update.
         step_size: a function of the number of updates.
         radius: radius of the ball.
     """
 
     share: types.Probability
-    singles: bool = static()
+    singles: types.Probability
     step_size: StepSize
     radius: types.Positive
 
@@ -145,12 +141,13 @@ class PartlyPaired(CorrectedLearner):
         """Take one or two copies, and move."""
         w, y = state.w, oracle.label()
         pair = (random.uniform(key, (), w.dtype) < jnp.asarray(self.share, w.dtype)) | (state.pairs == 0)
-        x, other = oracle.copies(0, 2, jnp.where(pair, jnp.int32(2), jnp.int32(self.singles)))
+        single = jnp.asarray(self.singles, w.dtype) > 0.0
+        x, other = oracle.copies(0, 2, jnp.where(pair, jnp.int32(2), single.astype(jnp.int32)))
         both = (squared_loss_gradient(w, x, y, other) + squared_loss_gradient(w, other, y, x)) / 2
         covariance = state.total / jnp.maximum(state.pairs, 1).astype(w.dtype)
         one = squared_loss_gradient(w, x, y, x) - 2 * (covariance @ w)
-        gradient = jnp.where(pair, both, one if self.singles else jnp.zeros_like(w))
-        t = state.t + (jnp.int32(1) if self.singles else pair.astype(jnp.int32))
+        gradient = jnp.where(pair, both, jnp.where(single, one, jnp.zeros_like(w)))
+        t = state.t + (pair | single).astype(jnp.int32)
         total = state.total + jnp.where(pair, jnp.outer(x - other, x - other) / 2, jnp.zeros_like(state.total))
         return CorrectedState(self.move(w, gradient, t), t, state.pairs + pair.astype(jnp.int32), total), ()
 
@@ -201,32 +198,50 @@ def minimax(half: float) -> float:
     return CROSS_MOMENT**2 * ((M - half) ** -0.5 - (M + half) ** -0.5) ** 2
 
 
-def minimax_of_games(half: float, groups: int, points: int, radius: float, kernel: Any = None) -> float:
-    """Return the minimax regret of `unavoidable_regret_of_games`, for quantiles of the Gaussian distributions.
+def worlds_on_grid(half: float, reach: float, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return M of the two worlds [2, 1], a grid of x [n], and probabilities of its points in both worlds [2, n]."""
+    M = COPY_MOMENT - MIDDLE + half * np.array([[1.0], [-1.0]])
+    x = np.linspace(-reach, reach, n) * math.sqrt(M[0, 0])
+    p = np.exp(-(x**2) / (2 * M))
+    return M, x, p / p.sum(axis=1, keepdims=True)
 
-    The game with noise is the world of the largest variance, and the game without is that of the smallest variance: the
-    noise of this variance, which both have in addition, changes neither regret. Labels are their means given x.
+
+def minimax_of_kernel(half: float, radius: float, points: int = 161) -> float:
+    """Return the minimax regret per round in a ball for the kernel exp(-|x - x'|^2), by a grid over x and by duality.
+
+    F_s(f) is the mean of (f(x) - b x / M)^2 for x from N(0, M), minus the least such mean in the ball.
     """
-    from scipy import stats  # slow to import
+    M, x, p = worlds_on_grid(half, 6.0, points)
+    values, vectors = np.linalg.eigh(np.exp(-(np.subtract.outer(x, x) ** 2)))
+    used, targets = values > 1e-12 * values[-1], CROSS_MOMENT * x / M
+    features = vectors[:, used] * np.sqrt(values[used])
 
-    def quantiles(n: int, variance: float) -> np.ndarray:
-        z = stats.norm.ppf((np.arange(n) + 0.5) / n)
-        return z * math.sqrt(variance / np.mean(z**2))
+    def least(mixture: np.ndarray) -> float:
+        """Return the least expected squared loss in the ball; on its boundary, it is that of a ridge regression."""
+        eigenvalues, basis = np.linalg.eigh(features.T @ ((mixture @ p)[:, None] * features))
+        cross = basis.T @ features.T @ (mixture @ (p * targets))
 
-    M = COPY_MOMENT - MIDDLE - half
-    means = quantiles(groups, M)
-    rows = means[:, None, None] + quantiles(points, 2 * half)[None, :, None]
-    return unavoidable_regret_of_games(rows, radius, CROSS_MOMENT / M * means, kernel=kernel)
+        def excess(log_ridge: float) -> float:
+            return float(np.sum((cross / (eigenvalues + math.exp(log_ridge))) ** 2)) - radius**2
+
+        w = cross / (eigenvalues + math.exp(optimize.brentq(excess, -30.0, 9.0) if excess(-30.0) > 0 else -30.0))
+        return float(mixture @ np.sum(p * targets**2, axis=1) - 2 * w @ cross + w @ (eigenvalues * w))
+
+    ends = np.array([least(mixture) for mixture in np.eye(2)])
+
+    def negative_dual(a: float) -> float:
+        mixture = np.array([1 - a, a])
+        return float(mixture @ ends) - least(mixture)
+
+    return -float(optimize.minimize_scalar(negative_dual, bounds=(0, 1), method="bounded").fun)
 
 
 def minimax_of_all(half: float) -> float:
     """Return the minimax regret per round of all functions of x, by a grid over a and over x."""
-    M = COPY_MOMENT - MIDDLE + half * np.array([1.0, -1.0])
-    x = np.linspace(-12, 12, 4001) * math.sqrt(M[0])
-    p = np.exp(-(x**2) / (2 * M[:, None])) / np.sqrt(2 * np.pi * M[:, None])
-    gap, a = CROSS_MOMENT**2 * (1 / M[0] - 1 / M[1]) ** 2 * x**2, np.linspace(0.001, 0.999, 999)[:, None]
+    M, x, p = worlds_on_grid(half, 12.0, 4001)
+    a = np.linspace(0.001, 0.999, 999)[:, None]
     products = a * p[0] * (1 - a) * p[1] / (a * p[0] + (1 - a) * p[1] + 1e-300)
-    return float(np.max(np.sum(products * gap, axis=1) * (x[1] - x[0])))
+    return float(np.max(products @ (CROSS_MOMENT * (1 / M[0] - 1 / M[1]) * x) ** 2))
 
 
 def least_regret(variance: float, share: float) -> float:
@@ -246,38 +261,41 @@ class OneCopy(Study):
     measured: Halves = Field((0.1, 0.3, 0.6), min_length=1, description="Half widths with measured learners.")
     shares: Shares = Field((0.01, 0.03, 0.1, 0.3), min_length=2, description="Shares q of rounds with two copies.")
     variances: Positive = Field((0.1, 1.0), min_length=1, description="Noise of the learners with the shares; M = 1.")
-    etas: Positive = Field((0.02, 0.05, 0.1, 0.2, 0.4), min_length=1, description="Candidate steps.")
+    etas: Positive = Field((0.01, 0.02, 0.05, 0.1, 0.2, 0.4), min_length=1, description="Candidate steps.")
     radius: float = Field(4.0, gt=0, description="Radius of the ball of the Gaussian kernel of width 1.")
-    quantiles: int = Field(12, ge=2, le=50, description="Quantiles of instances and of noise in the kernel's games.")
 
     @ignore_skewness_warnings()
     def run(self, context: Context) -> Report:
+        values = [{"half": h, "learner": name, "regret": v} for h in self.halves for name, v in self.minimax(h).items()]
         sets, shares, compared, sentences = [], [], {}, []
-        with context.parts(2 * len(self.measured) + len(self.variances)) as part:
-            for half, sign in itertools.product(self.measured, (-1, 1)):
-                variance, ends = MIDDLE + sign * half, (MIDDLE - half, MIDDLE + half)
+        with context.parts(len(self.measured) + len(self.variances)) as part:
+            for half in self.measured:
+                ends = MIDDLE - half, MIDDLE + half
                 best = COPY_MOMENT - math.sqrt((COPY_MOMENT - ends[0]) * (COPY_MOMENT - ends[1]))
                 limits = dict(zip((CLEAN, LOW, HIGH, CENTRE, MINIMAX), (0.0, *ends, MIDDLE, best), strict=True))
                 learners = {name: partial(KnownSet, s, s, radius=RADIUS) for name, s in limits.items()}
                 learners[MINIMAX] = partial(KnownSet, *ends, radius=RADIUS)
-                place = f"half width {half:g}, variance {variance:g}"
-                compared[place] = own = self.compare(part(place), world(variance), learners)
-                for row, s in zip(own.rows(), limits.values(), strict=True):
-                    columns = {"half": half, "variance": variance, "minimax": minimax(half)}
-                    row |= columns | {"limit": regret_of(s, variance)}
-                    sets.append(row | {key: row[key] / self.rounds for key in ("regret", "low", "high")})
+                place = f"half width {half:g}"
+                results = self.compare(part(place), [world(variance) for variance in ends], learners)
+                for variance, own in zip(ends, results, strict=True):
+                    compared[f"{place}, variance {variance:g}"] = own
+                    for row, s in zip(own.rows(), limits.values(), strict=True):
+                        columns = {"half": half, "variance": variance, "minimax": minimax(half)}
+                        row |= columns | {"limit": regret_of(s, variance)}
+                        sets.append(row | {key: row[key] / self.rounds for key in ("regret", "low", "high")})
             for variance in self.variances:
                 place, learners = f"variance {variance:g}", {(KNOWN, None): partial(KnownSet, variance, variance)}
                 for q in self.shares:
-                    cases = (PLUG_IN, q, True), (PAIRS, q, False), (SAME_QUERIES, (1 + q) / 2, False)
+                    cases = (PLUG_IN, q, 1.0), (PAIRS, q, 0.0), (SAME_QUERIES, (1 + q) / 2, 0.0)
                     learners |= {(name, q): partial(PartlyPaired, *case) for name, *case in cases}
                 makers = {f"{name}, q = {q}": partial(make, radius=RADIUS) for (name, q), make in learners.items()}
-                compared[place] = own = self.compare(part(place), world(variance, 1 + variance), makers)
+                (own,) = self.compare(part(place), [world(variance, 1 + variance)], makers)
+                compared[place] = own
                 for (name, q), row in zip(learners, own.rows(), strict=True):
+                    pairs = (1 + q) / 2 if q and name == SAME_QUERIES else q
                     columns = {"variance": variance, "share": q, "learner": name}
-                    shares.append(row | columns | {"least": q and least_regret(variance, q)})
+                    shares.append(row | columns | {"least": pairs and least_regret(variance, pairs)})
                 sentences += self._sentences(place, dict(zip(learners, own.result.regret[..., -1], strict=True)))
-        values = [{"half": h, "learner": name, "regret": v} for h in self.halves for name, v in self.minimax(h).items()]
         tables = {
             "minimax": Table("Minimax regret a round: variance in 1 +- the half width", values, MINIMAX_COLUMNS),
             "sets": Table(f"Regret a round after {self.rounds:,} rounds", sets, SET_COLUMNS),
@@ -291,35 +309,49 @@ class OneCopy(Study):
         )
 
     def minimax(self, half: float) -> dict[str, float]:
-        """Return the minimax regrets per round by the set of predictors; "linear" also by `minimax_of_games`."""
-        n, kernel = self.quantiles, Gaussian(1.0)
-        return {
-            "linear": minimax(half), "linear, computed": minimax_of_games(half, n, n, RADIUS),
-            "Gaussian kernel": minimax_of_games(half, n, n, self.radius, kernel), "all functions": minimax_of_all(half),
-        }  # fmt: skip
+        """Return the minimax regrets per round by the set of predictors."""
+        kernel = minimax_of_kernel(half, self.radius)
+        return {"linear": minimax(half), "Gaussian kernel": kernel, "all functions": minimax_of_all(half)}
 
-    def compare(self, context: Context, game: Game, learners: Mapping[str, Any]) -> ComparisonResult:
-        """Run learners with the best of the candidate steps, chosen in other runs."""
-        comparison = Comparison(game, learners, L2Ball(RADIUS), tune=BestOf({f"{eta:g}": eta for eta in self.etas}))
-        return comparison.run(context, n_runs=self.runs, n_rounds=self.rounds)
+    def compare(self, context: Context, games: Sequence[Game], learners: Mapping[str, Any]) -> list[ComparisonResult]:
+        """Run learners in all games, with the step that has the least mean regret in the worse game, in other runs."""
+        steps = {f"{eta:g}": InverseSqrt(eta) for eta in self.etas}
+        sweeps = {name: sweep({at: make(step) for at, step in steps.items()}) for name, make in learners.items()}
+        with context.parts(2 * len(games)) as part:
+            worst = np.full((len(learners), len(steps)), -np.inf)
+            for i, game in enumerate(games) if len(steps) > 1 else ():
+                pilot = dataclasses.replace(part(f"steps {i}"), seed=(context.seed + 1) % 2**32).simulate(
+                    game, sweeps, n_runs=self.runs, n_rounds=self.rounds // 4, comparator=L2Ball(RADIUS), record_at=1
+                )
+                worst = np.maximum(worst, pilot.regret[..., -1].mean(axis=1).reshape(worst.shape))
+            etas = {name: self.etas[i] for name, i in zip(learners, np.argmin(worst, axis=1), strict=True)}
+            edges, options = BestOf({f"{eta:g}": eta for eta in self.etas}).at_edge(etas), {"n_rounds": self.rounds}
+            comparisons = [Comparison(game, learners, L2Ball(RADIUS), tune=etas) for game in games]
+            results = [own.run(part(f"best {i}"), n_runs=self.runs, **options) for i, own in enumerate(comparisons)]
+            return [result._replace(at_edge=edges) for result in results]
 
     def _sentences(self, place: str, regrets: Mapping[Any, np.ndarray]) -> list[str]:
-        """Return sentences with the exponent of q of the regret above that with the variance known."""
+        """Return sentences with the regret above that with the variance known, and its exponent of q if all are clear.
+
+        A difference is clear if its 95 % interval, from the runs of both learners, is above 0.
+        """
         sentences = []
         for name in (PLUG_IN, PAIRS):
             samples = np.stack([np.asarray(regrets[name, q] - regrets[KNOWN, None], float) for q in self.shares])
-            fit = fit_means(np.array(self.shares), samples)
-            number = f"{fit.exponents[0]:.2f} (standard error {fit.errors[0]:.2f})"
-            sentences.append(f"{place}, {name}: the regret above that with the variance known grows as q^{number}.")
+            ends = [mean_interval(sample) for sample in samples]
+            extras = (f"{(low + high) / 2:.2f} [{low:.2f}, {high:.2f}]" for low, high in ends)
+            listed = ", ".join(f"{extra} (q = {q:g})" for q, extra in zip(self.shares, extras, strict=True))
+            sentences.append(f"{place}, {name}: the regret above that with the variance known is {listed}.")
+            if min(ends)[0] > 0:
+                fit = fit_means(np.array(self.shares), samples)
+                low, high = fit.exponents[0] + fit.halves[0] * np.array([-1, 1])
+                sentences.append(f"It grows as q^a, a = {fit.exponents[0]:.2f} [{low:.2f}, {high:.2f}].")
         return sentences
 
     @figures.paper_style
     def plot(self, values: Sequence[Any], sets: Sequence[Any], shares: Sequence[Any]) -> Any:
         """Plot minimax regrets and regrets of learners against the width, and regret against q for each variance."""
-        title = (
-            f"One noisy copy, partly known noise: {self.runs} runs of {self.rounds:,} rounds, 95 % intervals; with a "
-            "set of variances, the regret is that of the worse end"
-        )
+        title = f"One noisy copy: {self.runs} runs of {self.rounds:,} rounds, 95 % intervals; sets: the worse end"
         figure, (left, right, *of_shares) = figures.grid(2 + len(self.variances), 2, 2.6, title)
         worse = {(row["half"], row["learner"]): row for row in sorted(sets, key=lambda row: row["regret"])}
         exact = [row | {"low": row["regret"], "high": row["regret"]} for row in values]
@@ -331,7 +363,7 @@ class OneCopy(Study):
         for axes, variance in zip(of_shares, self.variances, strict=True):
             known, *rows = [row for row in shares if row["variance"] == variance]
             axes.axhline(known["regret"], color="0.5", label=KNOWN)
-            axes.plot(self.shares, [least_regret(variance, q) for q in self.shares], label="lower bound", **line)
+            axes.plot(self.shares, [least_regret(variance, q) for q in self.shares], label="bound, share q", **line)
             draw(axes, rows, "share", f"noise of variance {variance:g}", "share q of pairs", "regret")
         figures.legend_below(figure, 3)
         return figure

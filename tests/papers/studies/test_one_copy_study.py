@@ -8,6 +8,7 @@ from scipy import integrate, optimize, stats
 from tiers import some
 
 import jaxonline as jo
+from benchmarks.papers.estimators.games import unavoidable_regret_of_games
 from benchmarks.papers.studies import QUICK
 from benchmarks.papers.studies import one_copy as study
 from jaxonline.game import Specs
@@ -36,28 +37,17 @@ def of_linear(half):
     return optimize.minimize_scalar(worst, bounds=(0, 3), method="bounded", options={"xatol": 1e-9}).fun
 
 
-def of_kernel(half, n, radius):
-    """By duality: the best f in the ball for a mixture of both games, from its multiplier, at the worst mixture."""
-    z = stats.norm.ppf((np.arange(n) + 0.5) / n)
-    z /= np.sqrt(np.mean(z**2))
-    means = z * np.sqrt(1 - half)
-    X, y = np.append(np.add.outer(means, z * np.sqrt(2 * half)), means[:, None], axis=1), means / (1 - half)
-    weights = np.zeros((2, *X.shape))
-    weights[0, :, :-1], weights[1, :, -1] = 1 / n**2, 1 / n
-    K = np.exp(-(np.subtract.outer(X.ravel(), X.ravel()) ** 2))
-    values, vectors = np.linalg.eigh(K)
-    features = vectors * np.sqrt(np.maximum(values, 0))
-    target = np.repeat(y, n + 1)
+def least_max_regret(radius, gram, A, cross, squares):
+    """By duality, for the losses w'A_s w - 2 w'cross_s + squares_s of two worlds and w' gram w <= radius^2."""
 
     def least(mixture):
-        p = np.tensordot(mixture, weights, 1).ravel()
-        A, b = features.T @ (p[:, None] * features), features.T @ (p * target)
+        H, b = np.tensordot(mixture, A, 1), mixture @ cross
 
-        def norm(log):
-            return np.linalg.norm(np.linalg.solve(A + np.exp(log) * np.eye(len(b)), b)) - radius
+        def solve(log):
+            return np.linalg.solve(H + np.exp(log) * gram, b)
 
-        log = optimize.brentq(norm, -20, 5)
-        return p @ (features @ np.linalg.solve(A + np.exp(log) * np.eye(len(b)), b) - target) ** 2
+        log = optimize.brentq(lambda log: solve(log) @ gram @ solve(log) - radius**2, -20, 5)
+        return mixture @ squares - 2 * solve(log) @ b + solve(log) @ H @ solve(log)
 
     ends = np.array([least(mixture) for mixture in np.eye(2)])
 
@@ -65,6 +55,38 @@ def of_kernel(half, n, radius):
         return least(np.array([1 - a, a])) - np.array([1 - a, a]) @ ends
 
     return -optimize.minimize_scalar(lambda a: -dual(a), bounds=(0, 1), method="bounded").fun
+
+
+def of_kernel(half, radius):
+    """Combinations of kernel functions, by integrals of exp(-alpha x^2 + beta x) for Gaussian x."""
+    c, M = np.linspace(-6, 6, 31), np.array([1 + half, 1 - half])
+    gram = np.exp(-(np.subtract.outer(c, c) ** 2)) + 1e-9 * np.eye(len(c))
+    pairs, A, cross = np.add.outer(c, c), [], []
+    for m in M:
+        shrunk = m / (1 + 4 * m)
+        A.append(np.exp(2 * pairs**2 * shrunk - np.add.outer(c**2, c**2)) / np.sqrt(1 + 4 * m))
+        cross.append(2 * c * B / (1 + 2 * m) ** 1.5 * np.exp(2 * c**2 * m / (1 + 2 * m) - c**2))
+    return least_max_regret(radius, gram, np.array(A), np.array(cross), B**2 / M)
+
+
+def quantile_games(half, n):
+    """The discrete games of the two worlds: points [n, n, 1], and labels."""
+    z = stats.norm.ppf((np.arange(n) + 0.5) / n)
+    z /= np.sqrt(np.mean(z**2))
+    means = z * np.sqrt(1 - half)
+    return np.add.outer(means, z * np.sqrt(2 * half))[..., None], B / (1 - half) * means
+
+
+def of_discrete_games(half, n, radius):
+    rows, y = quantile_games(half, n)
+    X = np.append(rows[..., 0], rows.mean(axis=1), axis=1)
+    weights = np.zeros((2, *X.shape))
+    weights[0, :, :-1], weights[1, :, -1] = 1 / n**2, 1 / n
+    values, vectors = np.linalg.eigh(np.exp(-(np.subtract.outer(X.ravel(), X.ravel()) ** 2)))
+    features = vectors * np.sqrt(np.maximum(values, 0))
+    p, target = weights.reshape(2, -1), np.repeat(y, n + 1)
+    A = np.array([features.T @ (own[:, None] * features) for own in p])
+    return least_max_regret(radius, np.eye(len(target)), A, (p * target) @ features, p @ target**2)
 
 
 def of_all(half):
@@ -84,10 +106,16 @@ def of_all(half):
 @pytest.mark.parametrize("half", some([0.2, 0.6], 0.2))
 def test_minimax_values_equal_independent_programs(half):
     assert study.minimax(half) == pytest.approx(of_linear(half), rel=1e-5)
-    assert study.minimax_of_games(half, 6, 6, study.RADIUS) == pytest.approx(study.minimax(half), rel=1e-5)
-    kernel = jo.kernels.Gaussian(1.0)
-    assert study.minimax_of_games(half, 6, 6, 1.5, kernel) == pytest.approx(of_kernel(half, 6, 1.5), rel=1e-3)
+    assert study.minimax_of_kernel(half, 4.0) == pytest.approx(of_kernel(half, 4.0), rel=1e-5)
     assert study.minimax_of_all(half) == pytest.approx(of_all(half), rel=1e-5)
+
+
+def test_unavoidable_regret_of_discrete_games_equals_independent_programs():
+    points, labels = quantile_games(0.6, 4)
+    linear = unavoidable_regret_of_games(points, study.RADIUS, labels)
+    assert linear == pytest.approx(study.minimax(0.6), rel=1e-5)
+    of_kernel = unavoidable_regret_of_games(points, 1.5, labels, kernel=jo.kernels.Gaussian(1.0))
+    assert of_kernel == pytest.approx(of_discrete_games(0.6, 4, 1.5), rel=1e-3)
 
 
 def test_the_middle_has_the_minimax_regret_at_both_ends():
@@ -154,7 +182,7 @@ def test_partly_paired_equals_a_numpy_loop(share, singles, eta, radius):
     w, t, pairs, expected = np.zeros(3), 0, [], []
     with jax.enable_x64(True):
         uniform = [float(jax.random.uniform(key, (), jnp.float64)) for key in keys]
-        played = play(study.PartlyPaired(share, singles, jo.InverseSqrt(eta), radius), X, y, keys)
+        played = play(study.PartlyPaired(share, float(singles), jo.InverseSqrt(eta), radius), X, y, keys)
     for (x, other), target, u in zip(X, y, uniform, strict=True):
         if not pairs or u < share:
             gradient = (w @ x - target) * other + (w @ other - target) * x
