@@ -292,7 +292,7 @@ class Multilevel(Study):
 
 def expected_queries(length: GradientLength, unused: bool) -> float:
     """Return the mean number of copies of a gradient, with those of terms that are 0 if `unused` is True."""
-    coefficients = np.asarray(length.series.coefficients)
+    coefficients = np.asarray(length.series.coefficients, np.float32)  # as in the game; some are 1e-62 in float64
     p, n = np.exp(length.series.law.log_table(len(coefficients))), np.arange(len(coefficients))
     return 1 + length.series.law.mean() if unused else float((p * (n + 1))[coefficients != 0.0].sum())
 

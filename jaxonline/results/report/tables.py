@@ -173,7 +173,7 @@ class Interval(Number):
         if not self.form:
             return format_measurement(value, low, high)
         words = _apply(self.form, value)
-        if low != low or high != high:  # a single run has no interval
+        if None in (low, high) or low != low or high != high:  # as of a single run
             return words
         if self.brackets:
             return f"{words} [{_apply(self.form, low)}, {_apply(self.form, high)}]"
