@@ -208,10 +208,9 @@ def _polynomial(name: str, costs: Sequence[Mapping[str, Any]]) -> str:
 
 def _exponent_row(of: str, learner: str, fit: Fit, i: int, printed: float, tighter: float = np.nan) -> dict[str, Any]:
     exponent, half = fit.exponents[i], fit.halves[i]
-    numbers = {"exponent": exponent, "low": exponent - half, "high": exponent + half}
-    numbers |= {"printed": printed, "tighter": tighter}
+    numbers = {"exponent": exponent, "printed": printed, "tighter": tighter}
     finite = {name: float(value) if np.isfinite(value) else None for name, value in numbers.items()}
-    return {"of": of, "learner": learner} | finite
+    return {"of": of, "learner": learner} | finite | {"low": float(exponent - half), "high": float(exponent + half)}
 
 
 def fit_power(regressors: Sequence[np.ndarray], values: np.ndarray) -> Fit:

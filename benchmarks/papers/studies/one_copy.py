@@ -325,9 +325,11 @@ class OneCopy(Study):
                 )
                 worst = np.maximum(worst, pilot.regret[..., -1].mean(axis=1).reshape(worst.shape))
             etas = {name: self.etas[i] for name, i in zip(learners, np.argmin(worst, axis=1), strict=True)}
-            edges, options = BestOf({f"{eta:g}": eta for eta in self.etas}).at_edge(etas), {"n_rounds": self.rounds}
-            comparisons = [Comparison(game, learners, L2Ball(RADIUS), tune=etas) for game in games]
-            results = [own.run(part(f"best {i}"), n_runs=self.runs, **options) for i, own in enumerate(comparisons)]
+            edges = BestOf({f"{eta:g}": eta for eta in self.etas}).at_edge(etas)
+            results = [
+                comparison.run(part(f"best {i}"), n_runs=self.runs, n_rounds=self.rounds)
+                for i, comparison in enumerate(Comparison(game, learners, L2Ball(RADIUS), tune=etas) for game in games)
+            ]
             return [result._replace(at_edge=edges) for result in results]
 
     def _sentences(self, place: str, regrets: Mapping[Any, np.ndarray]) -> list[str]:
