@@ -13,8 +13,9 @@ from jaxonline.bounds.theorem import ANY, OBLIVIOUS, Bound, theorem
 from jaxonline.estimators.counts import Geometric
 from jaxonline.estimators.feature_maps import DotProductFeatureMap, GaussianFeatureMap
 from jaxonline.estimators.gradient_length import GradientLength
+from jaxonline.estimators.multilevel import MultilevelEstimator
 from jaxonline.estimators.noisy_features import PairedFeatureMap
-from jaxonline.estimators.series import SeriesEstimator, lemma1_bound
+from jaxonline.estimators.series import lemma1_bound
 from jaxonline.estimators.surrogates import lemma7_bound
 from jaxonline.kernels import DotProductKernel, Gaussian
 from jaxonline.losses.series import AnySeriesLoss
@@ -136,7 +137,8 @@ def noisy_kernel(
     """
     pairs = (pair_moment,) if isinstance(feature_map, PairedFeatureMap) else ()
     feature_moment = feature_map.second_moment(copy_moment, *pairs)
-    series = check.instance("gradient_length", gradient_length.series, SeriesEstimator, "a series of the derivative")
+    series = gradient_length.series
+    check.instance("gradient_length", series, not isinstance(series, MultilevelEstimator), "made from a series")
     y_bound, label_factor = _effect_of_labels(gradient_length.kind, y_bound)
 
     def length_moment() -> float:

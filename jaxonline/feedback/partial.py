@@ -111,7 +111,7 @@ class FeedbackGraph(Feedback):
 
     def check_observable(self) -> None:
         """Raise a ValueError if no arm shows the loss of some arm."""
-        if self.observability == "none":
+        if check.concrete_array(self.adjacency) is not None and self.observability == "none":
             raise ArgumentError("adjacency", "must have a 1 in each column, as hidden losses cannot be learned")
 
     @property

@@ -18,6 +18,7 @@ from registry import LEARNERS
 from tiers import some
 
 import jaxonline as jo
+from jaxonline.estimators import counts, multilevel
 from jaxonline.game import play_round, start, stream_keys
 from jaxonline.parameters.struct import cast_leaves, replace_at, stack, structure_of
 from jaxonline.random import draws, exact
@@ -117,6 +118,9 @@ def float32_draws(monkeypatch):
     for module in (draws, exact):
         pairs = module.word_pairs
         monkeypatch.setattr(module, "word_pairs", lambda key, shape, dtype, pairs=pairs: pairs(key, shape, jnp.float32))
+    of_number = counts.fine_uniform
+    for module in (counts, multilevel):
+        monkeypatch.setattr(module, "fine_uniform", lambda key, dtype: of_number(key, jnp.float32).astype(dtype))
 
 
 def silent_cases(name):

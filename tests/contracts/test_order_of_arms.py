@@ -55,6 +55,7 @@ def p_value(entry, learner):
 def test_expected_regret_does_not_depend_on_the_order_of_the_arms(name):
     """Normal test, false alarm 1e-6; if ties go to the first arm, the test fails."""
     entry = ENTRIES[name]
-    assert p_value(entry, entry.learner) > FALSE_ALARM
+    has_ties = hasattr(entry.learner, "ties")
+    assert p_value(entry, jo.replace(entry.learner, ties="random") if has_ties else entry.learner) > FALSE_ALARM
     if name in ("UCB1", "LinUCB", "CUCB"):
         assert p_value(entry, jo.replace(entry.learner, ties="first")) < FALSE_ALARM

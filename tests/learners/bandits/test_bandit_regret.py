@@ -110,6 +110,7 @@ def test_share_of_pulls_of_ucb1_is_near_its_limit(noise):
 
 
 FOR_FEW_ROUNDS = "explore then commit", "MOSS", "UCB, fixed confidence", "discounted UCB", "sliding-window UCB"
+FORGETFUL = "EXP3.S", "Rexp3"  # they keep a share of each arm, and start again
 BANDITS = [name for name in LEARNERS if type(LEARNERS[name]().feedback) is jo.Bandit and not LEARNERS[name]().contexts]
 
 
@@ -121,7 +122,8 @@ def test_losses_are_below_random_after_a_million_rounds(name):
         BernoulliArms([0.8, 0.2, 0.8]), LEARNERS[name]().learner, 1, 1_000_000, False, record_at=[1_000_000]
     )
     assert result.failed.tolist() == [0]
-    assert result.cumulative_loss.item() < 0.55e6, "the mean of a random arm is 0.6"
+    most = 0.59e6 if name in FORGETFUL else 0.55e6
+    assert result.cumulative_loss.item() < most, "the mean of a random arm is 0.6"
 
 
 @pytest.mark.long
