@@ -239,10 +239,11 @@ def simulate_log(
         >>> len(log), means[0].round(3).tolist()
         (100, [0.8, 0.2])
     """
+    game = Game(environment, Bandit(), ArmLoss())
     if not has_mean_outcome(environment) or not environment.oblivious:
         problem = "must have mean outcomes that do not depend on the arms pulled"
         raise ArgumentError("environment", f"{problem} (got {type(environment).__name__})")
-    game = Game(environment, Bandit(), ArmLoss(), pseudo=True)  # so that rounds have the mean outcomes
+    game = replace(game, pseudo=True)  # so that rounds have the mean outcomes
     _check_policy("behavior", behavior, environment.instance_spec, environment.outcome_spec)
     _, history = play(game, RandomPolicy(behavior), check.as_key("key", key), n_rows)
     arms, p = history.y_hat.arm, np.asarray(history.y_hat.probabilities, float)
