@@ -137,8 +137,8 @@ def noisy_kernel(
     """
     pairs = (pair_moment,) if isinstance(feature_map, PairedFeatureMap) else ()
     feature_moment = feature_map.second_moment(copy_moment, *pairs)
-    series = gradient_length.series
-    check.instance("gradient_length", series, not isinstance(series, MultilevelEstimator), "made from a series")
+    is_series = not isinstance(gradient_length.series, MultilevelEstimator)
+    series = check.instance("gradient_length", gradient_length.series, is_series, "made from a series")
     y_bound, label_factor = _effect_of_labels(gradient_length.kind, y_bound)
 
     def length_moment() -> float:

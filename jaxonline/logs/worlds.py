@@ -21,7 +21,7 @@ from jaxonline.losses.arms import ArmLoss
 from jaxonline.parameters import check
 from jaxonline.parameters.errors import ArgumentError, UnsupportedArmsWarning
 from jaxonline.parameters.signatures import validate_arguments
-from jaxonline.parameters.struct import static, struct
+from jaxonline.parameters.struct import replace, static, struct
 from jaxonline.parameters.types import Component, Count, Positive, Probability, RandomKey, Seed, Takes
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -100,8 +100,9 @@ class EXP3G(CombinerLearner):
     def check_feedback(self, feedback: Feedback) -> None:
         """Raise a ValueError for a weakly observable graph without exploration."""
         gamma = check.concrete_array(self.exploration)
-        graph = check.concrete_array(feedback.adjacency) if isinstance(feedback, FeedbackGraph) else None
-        if gamma is not None and (gamma == 0).any() and graph is not None and feedback.observability == "weak":
+        is_zero = gamma is not None and (gamma == 0).any()
+        is_known = isinstance(feedback, FeedbackGraph) and check.concrete_array(feedback.adjacency) is not None
+        if is_zero and is_known and feedback.observability == "weak":  # type: ignore[attr-defined]
             raise ArgumentError("exploration", "must be above 0 for a weakly observable graph; use EXP3G.over_horizon")
 
     def predict(self, key: Key[Array, ""], state: PyTree, x: Any) -> Draw:
