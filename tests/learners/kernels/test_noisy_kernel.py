@@ -105,7 +105,7 @@ CASES += [
 
 SHORT = (
     ("exponential, the paper's law", "hinge", 0.15, 1), ("gaussian", "absolute", 0.05, 1),
-    ("gaussian", "absolute", 0.2, 3),
+    ("exponential, the paper's law", "hinge", 0.2, 3),
 )  # fmt: skip
 FEW = 30  # rounds in which other constants show
 
