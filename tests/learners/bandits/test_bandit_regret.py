@@ -140,8 +140,12 @@ def test_lin_ucb_in_float32_drifts_less_than_documented(model, drift):
 
         def play_round(state, row):
             oracle = BanditOracle(row[0], row[2], row[1])
-            X = row[0] if state.common is None else contextual.along(state.root, contextual.times(state.root, row[0]))
-            means = jnp.sum(state.w * row[0], axis=-1)
+            X = (
+                row[0]
+                if state.common is None
+                else contextual.along(state.root, contextual.transposed_times(state.root, row[0]))
+            )
+            means = jnp.sum(jnp.atleast_2d(state.w) * row[0], axis=-1)
             return learner.update(None, state, oracle)[0], means + (0 if state.common is None else X @ state.common.w)
 
         specs = Specs(*(jax.ShapeDtypeStruct(rows.shape[1:], rows.dtype) for rows in (x, losses)))
