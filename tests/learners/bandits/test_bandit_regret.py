@@ -135,7 +135,7 @@ BANDITS = [name for name in LEARNERS if type(LEARNERS[name]().feedback) is jo.Ba
 @pytest.mark.long
 @pytest.mark.parametrize("name", [name for name in BANDITS if name not in FOR_FEW_ROUNDS])
 def test_losses_are_below_random_after_a_million_rounds(name):
-    """In float32, also for rates that are too large for the horizon. Learners that keep to explore have the loss of a
+    """In float32, also for rates that are too large for the horizon. Learners that keep exploring have the loss of a
     loop within 6 standard errors (false alarm below 1e-8); without the factor e of its share EXP3.S has 0.04 less."""
     means = [0.8, 0.2, 0.8]
     result = simulate(BernoulliArms(means), LEARNERS[name]().learner, 1, 1_000_000, False, record_at=[1_000_000])
