@@ -14,7 +14,7 @@ ROOT = HERE.parents[1]
 PAGES = ("README.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md", "SECURITY.md", "benchmarks/*.md", "docs/*.md",
          "benchmarks/papers/*.md", "benchmarks/papers/docs/*.md")  # fmt: skip
 NOTEBOOKS = ("notebooks/*.ipynb", "benchmarks/papers/notebooks/*.ipynb")
-FILES = ("docs/*.png", "benchmarks/papers/docs/gallery/*.png", "benchmarks/results/*.json", "LICENSE")
+FILES = ("docs/*.png", "benchmarks/papers/docs/gallery/*.png", "benchmarks/results/*.*", "LICENSE")
 LINK = re.compile(r"(!?)(\[(?:[^\[\]]|\[[^\]]*\])*\])\(([^()\s#]+)(#[^()\s]*)?\)")
 CODE = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 DRAWING = re.compile(r"^!\[(.*)\]\(([^)]+\.svg)\)$", re.MULTILINE)

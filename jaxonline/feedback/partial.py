@@ -103,11 +103,16 @@ class FeedbackGraph(Feedback):
         an arm is shown only by some other arms; T^(2/3). "none": no arm shows the loss of some arm; the regret is
         linear.
         """
-        shows = np.asarray(self.adjacency) > 0
-        if not shows.any(axis=0).all():
+        if not (np.asarray(self.adjacency) > 0).any(axis=0).all():
             return "none"
+        return "weak" if self.weak_arms else "strong"
+
+    @property
+    def weak_arms(self) -> tuple[int, ...]:
+        """Arms that neither show themselves nor are shown by all other arms: only exploration shows their losses."""
+        shows = np.asarray(self.adjacency) > 0
         by_all_others = (shows | np.eye(len(shows), dtype=bool)).all(axis=0)
-        return "strong" if (shows.diagonal() | by_all_others).all() else "weak"
+        return tuple(np.flatnonzero(~(shows.diagonal() | by_all_others)).tolist())
 
     def check_observable(self) -> None:
         """Raise a ValueError if no arm shows the loss of some arm."""

@@ -119,17 +119,18 @@ def test_observability_of_graphs():
     """The graphs of Alon, Cesa-Bianchi, Dekel and Koren (2015): loops, all others, a revealing arm."""
     star = np.eye(4)[:1].T @ np.ones((1, 4))
     graphs = {
-        "bandit": (np.eye(4), "strong", ()),
-        "full information": (np.ones((4, 4)), "strong", ()),
-        "all others": (1 - np.eye(4), "strong", (0, 1)),
-        "apple tasting": ([[1, 1], [0, 0]], "strong", (0,)),
-        "label-efficient": (star, "weak", (0,)),
-        "cycle": (np.roll(np.eye(3), 1, axis=1), "weak", (0, 1, 2)),
-        "hidden arm": ([[1, 0], [1, 0]], "none", ()),
+        "bandit": (np.eye(4), "strong", (), ()),
+        "full information": (np.ones((4, 4)), "strong", (), ()),
+        "all others": (1 - np.eye(4), "strong", (), (0, 1)),
+        "apple tasting": ([[1, 1], [0, 0]], "strong", (), (0,)),
+        "label-efficient": (star, "weak", (1, 2, 3), (0,)),
+        "cycle": (np.roll(np.eye(3), 1, axis=1), "weak", (0, 1, 2), (0, 1, 2)),
+        "itself, one arm, all others": ([[1, 1, 1], [0, 0, 1], [0, 0, 0]], "weak", (1,), (0,)),
+        "hidden arm": ([[1, 0], [1, 0]], "none", (1,), ()),
     }
-    for name, (adjacency, kind, explored) in graphs.items():
+    for name, (adjacency, kind, weak, explored) in graphs.items():
         graph = jo.FeedbackGraph(adjacency)
-        assert (graph.observability, graph.dominating_set) == (kind, explored), name
+        assert (graph.observability, graph.weak_arms, graph.dominating_set) == (kind, weak, explored), name
 
 
 def test_oracles_show_and_count_the_answer_only():

@@ -1,10 +1,10 @@
 """One noisy copy and partly known noise: regret between impossibility and sqrt(T).
 
 With one copy per round, regret is linear in T if the noise is unknown (Cesa-Bianchi, Shalev-Shwartz, Shamir, "Online
-learning of noisy data with kernels", COLT 2010, Theorem 3), and of order sqrt(T) if its covariance is known (the same
-authors, "Learning from noisy data under distributional assumptions", NIPS workshop 2010, Theorem 2). Here the variance
-is only known to lie in a set, or it is estimated in a share q of the rounds, with two copies. Neither paper has these
-cases.
+learning of noisy data with kernels", COLT 2010, Theorem 3), and at most of order sqrt(T) if its covariance is known
+(the same authors, "Learning from noisy data under distributional assumptions", NIPS workshop 2010, Theorem 2). Here the
+variance is only known to lie in a set, or it is estimated in a share q of the rounds, with two copies. Neither paper
+has these cases.
 
 Two worlds. Let x be N(0, M), y = theta x + noise, and a copy x + N(0, s), in one dimension. The pair (copy, y) is
 Gaussian with mean 0 and the moments C = M + s, b = theta M and V = E y^2. So for fixed C, b, V the pair has the same
@@ -21,6 +21,12 @@ some a in [0, 1], so it is the solution for the covariance a Sigma_low + (1 - a)
 Other predictors. The best predictor of y from x is linear in both worlds. So with all functions f as predictors, v is
 the largest value over a of the least a F_low(f) + (1 - a) F_high(f), which is an integral (`minimax_of_all`). It is
 below v of linear predictors, but positive.
+
+Unbiased estimates for the Gaussian kernel k(x, z) = exp(-(x - z)^2) from one copy do not exist for s >= 1/2. Let E g(x
++ N(0, s)) = k(x, z) for all real x, with z = 0, and h(u) = g(u) exp(-u^2/(2 s)), which is integrable, as E g(N(0, s)) is
+finite. Then the two-sided Laplace transform of h at x/s is sqrt(2 pi s) exp(x^2/(2 s) - x^2) for all real x, so it is
+analytic, and on the imaginary axis the Fourier transform of h at v is sqrt(2 pi s) exp(s^2 v^2 (1 - 1/(2 s))). This does
+not vanish as v grows, which contradicts the lemma of Riemann and Lebesgue.
 
 A share q of rounds with two copies. The expected squared error of the estimated covariance after t rounds is at most
 u/(q t), where u = E |(x~ - x~')(x~ - x~')'/2 - Sigma|^2. A bias of 2 (Sigma - Sigma^) w in the gradient adds at most 4
@@ -347,7 +353,7 @@ class OneCopy(Study):
             if min(ends)[0] > 0:
                 fit = fit_means(np.array(self.shares), samples)
                 low, high = fit.exponents[0] + fit.halves[0] * np.array([-1, 1])
-                sentences.append(f"It grows as q^a, a = {fit.exponents[0]:.2f} [{low:.2f}, {high:.2f}].")
+                sentences.append(f"A fitted power q^a has a = {fit.exponents[0]:.2f} [{low:.2f}, {high:.2f}].")
         return sentences
 
     @figures.paper_style

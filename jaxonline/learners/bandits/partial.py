@@ -46,8 +46,8 @@ class EXP3G(CombinerLearner):
         explored: arms of the exploration set, such as `FeedbackGraph.dominating_set`; None for all arms.
 
     Raises:
-        ValueError: an explored arm does not exist; no arm shows the loss of some arm; the graph is weakly observable
-            and `exploration` is 0.
+        ValueError: an explored arm does not exist; no arm shows the loss of some arm; the graph is weakly observable,
+            and `exploration` is 0 or the explored arms do not show all of `FeedbackGraph.weak_arms`.
 
     Example:
         >>> import jaxonline as jo
@@ -98,12 +98,17 @@ class EXP3G(CombinerLearner):
         return cls(EWA(float(np.sqrt(2 * gamma * log_K / (d * T))), K), gamma, explored)
 
     def check_feedback(self, feedback: Feedback) -> None:
-        """Raise a ValueError for a weakly observable graph without exploration."""
+        """Raise a ValueError if the graph is weakly observable, and exploration does not show all of its weak arms."""
         gamma = check.concrete_array(self.exploration)
-        is_zero = gamma is not None and (gamma == 0).any()
-        is_known = isinstance(feedback, FeedbackGraph) and check.concrete_array(feedback.adjacency) is not None
-        if is_zero and is_known and feedback.observability == "weak":  # type: ignore[attr-defined]
+        if gamma is None or not isinstance(feedback, FeedbackGraph) or check.concrete_array(feedback.adjacency) is None:
+            return
+        shows, weak = np.asarray(feedback.adjacency) > 0, feedback.weak_arms
+        if feedback.observability == "weak" and (gamma == 0).any():
             raise ArgumentError("exploration", "must be above 0 for a weakly observable graph; use EXP3G.over_horizon")
+        explored = range(len(shows)) if self.explored is None else [arm for arm in self.explored if arm < len(shows)]
+        if feedback.observability == "weak" and not shows[explored][:, weak].any(axis=0).all():
+            rule = f"must show the losses of the arms {weak}, as {feedback.dominating_set} for this graph"
+            raise ArgumentError("explored", f"{rule} (got {self.explored})")
 
     def predict(self, key: Key[Array, ""], state: PyTree, x: Any) -> Draw:
         """Draw an arm from (1 - gamma) weights + gamma u; raise a ValueError if an explored arm does not exist."""

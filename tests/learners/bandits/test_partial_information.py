@@ -265,12 +265,14 @@ def test_rewards_have_the_regret_of_the_losses():
     np.testing.assert_allclose(*regrets, rtol=1e-6)
 
 
+MIXED = [[1, 1, 1], [0, 0, 1], [0, 0, 0]]  # only arm 0 shows arm 1; both others show arm 2
 HOPELESS, TRIVIAL = ([[0, 1], [1, 0]], [[0, 0], [0, 0]]), ([[0, 0], [1, 1]], [[0, 0], [0, 0]])
 WRONG = {
     "no arm shows": ("adjacency", lambda: EXP3G.over_horizon([[1, 0], [1, 0]], 10)),
     "the game's graph": ("adjacency", lambda: jo.play(one_row(jo.FeedbackGraph([[1, 0], [1, 0]])), EXP3G(0.1), 0, 1)),
     "size of the graph": ("adjacency", lambda: one_row(jo.FeedbackGraph(np.eye(3)))),
     "weak, unexplored": ("exploration", lambda: EXP3G(0.1).check_feedback(jo.FeedbackGraph(np.eye(3)[[1, 2, 0]]))),
+    "weak, not shown": ("explored", lambda: EXP3G(0.1, 0.1, [1]).check_feedback(jo.FeedbackGraph(MIXED))),
     "no arm": ("explored", lambda: jo.play(one_row(jo.FeedbackGraph(np.eye(2))), EXP3G(0.1, 0.1, [2]), 0, 1)),
     "negative arm": ("explored", lambda: EXP3G(0.1, 0.1, [-1])),
     "half an arm": ("explored", lambda: EXP3G(0.1, 0.1, [0.5])),
@@ -283,6 +285,11 @@ WRONG = {
     "equal columns": ("losses", lambda: one_row(jo.PartialMonitoring([[0, 0], [1, 1]], [[0, 1], [0, 0]]))),
     "other signals": ("game", lambda: FeedExp3(PRICING, 0.1, 0.1).check_feedback(jo.PartialMonitoring(*TRIVIAL))),
 }
+
+
+def test_explored_arms_must_show_weak_arms_only():
+    EXP3G(0.1, 0.1, [0]).check_feedback(jo.FeedbackGraph(MIXED))  # arm 0 does not need arm 1 for arm 2
+    EXP3G(0.1, 0.1, [2]).check_feedback(jo.FeedbackGraph(1 - np.eye(3)))  # no arm is weak
 
 
 def one_row(feedback):
