@@ -23,13 +23,13 @@ from jaxonline import bounds, learners
 from jaxonline.results.report.plotting import COLOURS, PAGE_WIDTH, set_log_scales, use_style, write_figure
 
 DELTA, QUICK = 0.05, ("2 arms, best first", "2 equal arms, 0.5")
-FIXED_CONFIDENCE = {  # learner, horizon
-    "Track-and-Stop": (learners.TrackAndStop(DELTA), 500),
-    "top-two Thompson": (learners.TopTwoThompson(DELTA), 500),
-    "LUCB": (learners.LUCB(DELTA), 3000),
-    "successive elimination": (learners.SuccessiveElimination(DELTA), 3000),
-    "lil'UCB, delta 7e-9": (learners.LilUCB(7e-9), 3000),
-    "Track-and-Stop, heuristic": (learners.TrackAndStop(DELTA, threshold="heuristic"), 500),
+FIXED_CONFIDENCE = {  # learner, horizon, multiple of the lower bound that it has at least, if the best arm is unique
+    "Track-and-Stop": (learners.TrackAndStop(DELTA), 500, 8),
+    "top-two Thompson": (learners.TopTwoThompson(DELTA), 500, 8),
+    "LUCB": (learners.LUCB(DELTA), 3000, 0),
+    "successive elimination": (learners.SuccessiveElimination(DELTA), 3000, 0),
+    "lil'UCB, delta 7e-9": (learners.LilUCB(7e-9), 3000, 0),
+    "Track-and-Stop, heuristic": (learners.TrackAndStop(DELTA, threshold="heuristic"), 500, 5),
 }
 BUDGET = 400
 FIXED_BUDGET = {
@@ -51,10 +51,10 @@ def games() -> dict[str, list[float]]:
     for name, best, others in (
         ("2 arms", 0.2, [0.6]),
         ("2 arms, rare losses", 0.02, [0.3]),
-        ("2 arms, tiny gap", 0.48, [0.5]),
+        ("2 arms, tiny gap", 0.45, [0.5]),
         ("4 arms", 0.2, [0.6, 0.6, 0.6]),
         ("4 arms, spread", 0.2, [0.5, 0.7, 0.9]),
-        ("4 arms, tiny gap", 0.48, [0.5, 0.5, 0.5]),
+        ("4 arms, tiny gap", 0.4, [0.5, 0.5, 0.5]),
         ("4 arms, frequent losses", 0.7, [0.95, 0.97, 0.99]),
         ("10 arms", 0.1, [0.6] * 9),
         ("10 arms, spread", 0.1, np.linspace(0.45, 0.9, 9).tolist()),
@@ -84,12 +84,12 @@ def interval(errors: np.ndarray) -> tuple[float, float, float]:
 def measure(learner: str, name: str, n_runs: int, quick: bool) -> dict[str, Any]:
     """Return the entry of a learner with a fixed confidence in a game.
 
-    The horizon is halved if the best arm is not unique, or if the lower bound exceeds it.
+    The horizon is halved if the best arm is not unique.
     """
-    (policy, horizon), means = FIXED_CONFIDENCE[learner], games()[name]
+    (policy, horizon, multiple), means = FIXED_CONFIDENCE[learner], games()[name]
     bits = (1 - 2 * DELTA) * math.log((1 - DELTA) / DELTA)  # kl(delta, 1 - delta)
     limit = bounds.characteristic_time(means) * bits if means.count(min(means)) == 1 else None
-    horizon = 200 if quick else horizon if limit and limit < horizon else horizon // 2
+    horizon = 200 if quick else max(horizon, math.ceil(multiple * limit)) if limit else horizon // 2
     stopping, wrong = play(means, policy, n_runs, horizon, jo.StoppingRound(), jo.WrongRecommendation())
     stopped = np.isfinite(stopping)
     entry = {"game": name, "learner": learner, "means": means, "horizon": horizon, "lower_bound": limit}

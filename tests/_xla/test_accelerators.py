@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from mechanisms import MECHANISMS, ROUNDS
+from mechanisms import FEW, ROUNDS
 from registry import LEARNERS
 from tiers import some
 
@@ -50,7 +50,7 @@ def rounds(game, learner, key):
     return record
 
 
-@pytest.mark.parametrize("name", some(LEARNERS, *MECHANISMS))
+@pytest.mark.parametrize("name", some(LEARNERS, *FEW))
 def test_gpu_programs_of_rounds_have_exact_float32_products(name):
     entry = LEARNERS[name]()
     with entry.promotion():

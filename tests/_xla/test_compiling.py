@@ -51,6 +51,7 @@ def test_programs_compile_once_per_argument_type(compiled):
     assert len(compiled) == 1, "what was lowered is not compiled again, and another static number is another program"
 
 
+@pytest.mark.long
 def test_number_of_traces_of_a_round(monkeypatch):
     """When the learner is bound to the game; the programs take that trace."""
     traced, update = [], jo.GradientLearner.update

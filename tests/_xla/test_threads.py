@@ -81,6 +81,7 @@ def test_thread_count_is_limited(cores):
     assert blocks.thread_count(blocks.default_mesh(jax.devices()[:2]), 1000) == 1
 
 
+@pytest.mark.long
 def test_jax_config_applies_in_threads(cores):
     """float64 and the precision of products are settings of a thread; programs are made in this one."""
     cores(2)
@@ -135,6 +136,7 @@ def test_has_host_callbacks_finds_nested_callbacks():
     assert not has_host_callbacks(hidden(jnp.sin))
 
 
+@pytest.mark.long
 def test_debug_nans_uses_one_thread(cores):
     cores(3)
     mesh = blocks.default_mesh(jax.devices()[:1])

@@ -69,6 +69,7 @@ def regrets(environment, feedback, n_runs):
     return jo.simulate(game, {"two": learner}, n_runs=n_runs, n_rounds=T, comparator=jo.L2Ball(1.0), record_at=2, key=3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [jo.environments.OppositeLabels, jo.environments.OppositeInstances])
 def test_reacting_adversaries_exceed_the_printed_theorem_but_not_the_corrected_one(kind):
     """1,000 runs, standard error 32: 2,000 is 9 standard errors above 1,714, so a false alarm has probability 1e-15."""

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from mechanisms import MECHANISMS, ROUNDS, bits
+from mechanisms import FEW, MECHANISMS, ROUNDS, bits
 from registry import LEARNERS, D, Entry, adversarial, noisy
 from tiers import some
 
@@ -309,7 +309,7 @@ def test_numbers_are_leaves(request, entry):
 
 
 @pytest.mark.filterwarnings("ignore:the loss of the game is:UserWarning")  # half of a loss is another loss
-@pytest.mark.parametrize("entry", some(LEARNERS, *MECHANISMS), indirect=True)
+@pytest.mark.parametrize("entry", some(LEARNERS, *FEW), indirect=True)
 def test_one_program_for_all_numbers_and_moves_depend_on_the_past(entry):
     rows = entry.rows(ROUNDS)
     game = jo.Game(rows, entry.feedback, loss=entry.loss)

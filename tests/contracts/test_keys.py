@@ -222,12 +222,10 @@ def game_of(name):
 
 
 RANDOMISED = [name for name in LEARNERS if LEARNERS[name]().randomised]
-COPYING = "two copies", "mean of copies", "surrogate kernel", "two copies, adversarial noise"
-SLOW = "noisy kernel, mean of two", "noisy kernel, Gaussian, ball", "top-two Thompson", "discounted Thompson"
 LATE = "two copies", "four attributes", "Bernoulli Thompson", "noisy kernel, dot product, exponential loss", "OMKL-GF"
 
 
-@pytest.mark.parametrize("name", some(LEARNERS, *COPYING, *(name for name in RANDOMISED if name not in SLOW)))
+@pytest.mark.parametrize("name", some(LEARNERS, "surrogate kernel", "mean of copies", *LATE))
 def test_learner_uses_no_word_twice(name):
     game, entry = game_of(name)
     with entry.promotion():
@@ -285,7 +283,7 @@ GAMES = [
 ]
 
 
-@pytest.mark.parametrize("on_cpu", [True, False])
+@pytest.mark.parametrize("on_cpu", some([True, False], True))
 @pytest.mark.parametrize("game", GAMES, ids=lambda game: type(game[0].environment).__name__)
 def test_environment_and_feedback_use_no_word_twice(game, on_cpu):
     assert repeated(draws_of(*game, on_cpu)) == []

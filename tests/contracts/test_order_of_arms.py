@@ -51,6 +51,7 @@ def p_value(entry, learner):
     return 2 * stats.norm.sf(abs(first.mean(axis=0) - last.mean(axis=0)) / (errors + 1e-6)).min()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", some(BANDITS, *SHORT))
 def test_expected_regret_does_not_depend_on_the_order_of_the_arms(name):
     """Normal test, false alarm 1e-6; if ties go to the first arm, the test fails."""

@@ -45,6 +45,7 @@ def test_copy_of_an_optax_transformation_is_the_original(name):
     assert pickle.loads(pickle.dumps(with_optimizer(optimizer))).optimizer is optimizer
 
 
+@pytest.mark.long
 def test_another_process_reads_a_pickled_learner():
     content = pickle.dumps(LEARNERS["two copies, adam, schedule, ball"]().learner)
     code = (

@@ -144,6 +144,7 @@ def folders(tmp_path):
     return make_folder(tmp_path / "study"), make_folder(tmp_path / "other", seed=3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("flips", "least"), some([(2, 100), (400, 5_000)], (2, 100)))
 def test_all_damages_are_noticed(folders, flips, least):
     counts, silent = drill(*folders, flips)

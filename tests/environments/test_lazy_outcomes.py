@@ -81,6 +81,7 @@ def test_games_have_the_same_bits_with_whole_vectors(name, pseudo):
     np.testing.assert_array_equal(lazy.regret, plain.regret)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pseudo", [False, True], ids=["regret", "pseudo-regret"])
 def test_a_round_of_ucb1_draws_one_loss(pseudo):
     """No operation of threefry in the compiled program of a round with 1,000 arms has 1,000 entries."""

@@ -66,6 +66,7 @@ def test_own_distribution_is_unbiased():
     assert abs(float(mean(OneOrFour(0.25, 0.5))) - target) > limit
 
 
+@pytest.mark.long
 def test_defaults_of_an_own_distribution():
     estimator = SeriesEstimator([0.0, 1.0, 0.0, 0.0, 1.0], OneOrFour(0.25, 0.25))
     assert expected_queries(estimator) == pytest.approx(1.75, rel=1e-12)

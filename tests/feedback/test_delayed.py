@@ -104,7 +104,7 @@ def answer(oracle):
     return jnp.concatenate([oracle.copy(0), copies.ravel(), numbers])
 
 
-@pytest.mark.parametrize("name", FEEDBACKS)
+@pytest.mark.parametrize("name", some(FEEDBACKS, "noise"))
 def test_an_answer_is_that_of_the_round_of_the_prediction(name):
     """Every arrival equals the oracle that a loop opened in its round, with the key, row and state of that round; the
     delays have their own key. Answers that nobody looks at cost no queries."""

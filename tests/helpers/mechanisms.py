@@ -10,6 +10,7 @@ MECHANISMS = (  # one of each way in which a round is played
     "two copies", "four attributes", "surrogate kernel", "kernel gradient",
     "Fourier features, naive copy", "VAW", "BOA", "OMKL-GF", "Hedge", "EXP3", "perceptron",
 )  # fmt: skip
+FEW = "two copies", "kernel gradient", "VAW", "EXP3"
 
 
 def bits(tree: Any) -> list[bytes]:

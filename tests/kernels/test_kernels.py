@@ -119,7 +119,7 @@ def frequencies(kernel, key, n):
     return kernel.frequencies(key, 2, n)
 
 
-@pytest.mark.parametrize("name", some(SHIFT_INVARIANT, *SHIFT_INVARIANT.keys() - {"cauchy", "matern"}))
+@pytest.mark.parametrize("name", some(SHIFT_INVARIANT, "gaussian", "mixture"))
 def test_the_characteristic_function_of_the_frequencies_is_the_kernel(name):
     """E cos<omega, x - x'> = k(x, x')/k(x, x). Cosines lie in [-1, 1], so Hoeffding's bound holds: with 2^18 draws a
     right sampler is rejected with probability below 1e-9 at each of 3 points, and a bias of 0.026 is always found."""

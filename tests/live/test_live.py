@@ -297,6 +297,7 @@ def test_a_state_of_another_version_of_the_learner_is_rejected(tmp_path):
         jo.Live(gradient()).load(path)
 
 
+@pytest.mark.long
 def test_hashes_depend_on_numbers_in_closures_and_not_on_addresses(tmp_path):
     """Optimizers of optax have their numbers there; the hash of an object is the same in every process."""
 

@@ -331,6 +331,7 @@ def test_tuned_parameters_reduce_the_error_of_heavy_weights():
 # Intervals and the printed result.
 
 
+@pytest.mark.long
 def test_the_betting_interval_covers_in_all_logs_of_a_finite_world():
     """Exact coverage over all logs of two rows, also of single ends, for a policy of heavy weights."""
     for level in (0.3, 0.5, 0.9):

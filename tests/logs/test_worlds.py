@@ -44,6 +44,7 @@ def test_worlds_draw_what_they_enumerate():
         world.value([[0.5, 0.5]])
 
 
+@pytest.mark.long
 def test_a_simulated_log_has_the_means_of_its_environment():
     """2,000 rows; the value by IPS is within 5 standard errors of the truth, that of the logging policy is not."""
     arms = jo.environments.ContextualLinearArms([0.25, -0.25], n_arms=3)

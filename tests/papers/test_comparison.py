@@ -37,6 +37,7 @@ def plain():
     return jo.simulate(GAME, learners_of(two=0.3, naive=0.3), key=5, mesh=ONE, comparator=jo.L2Ball(2.0), **SIZES)
 
 
+@pytest.mark.long
 def test_fixed_steps_set_etas_bounds_and_rows(plain):
     bounds = {"naive": lambda eta, rounds: eta * rounds}
     comparison = Comparison(GAME, MAKERS, jo.L2Ball(2.0), bounds, 0.3, {"data": "four points"}, growth_start=1 / 2)

@@ -100,12 +100,6 @@ def test_subpackages_export_all_their_classes(package, methods):
     assert package != "feedback" or sorted(made - set(jaxonline.__all__)) == []
 
 
-LONG_EXAMPLES = {  # compile programs of a second and more; `test_all_examples_run` has them
-    "AdversarialCopies", "BanditEnv", "Live", "OnlineClassifier", "OnlineRegressor", "Precision", "Pulls", "Task",
-    "UntilDecided", "bandit_game", "benchmark", "load_study_file", "play_env", "simulate", "tune",
-}  # fmt: skip
-
-
 def run_examples(tests: list[doctest.DocTest]) -> str:
     """What failed, under the strict promotion of all tests, with warnings as errors.
 
@@ -121,13 +115,6 @@ def run_examples(tests: list[doctest.DocTest]) -> str:
     if missing and not failed:
         pytest.skip(skip_reason(sorted(missing)))
     return failed
-
-
-@pytest.mark.parametrize("name", [name for name in jaxonline.__all__ if name not in LONG_EXAMPLES])
-def test_examples_of_the_facade_run(name):
-    value = getattr(jaxonline, name)
-    finder = doctest.DocTestFinder(exclude_empty=True, recurse=not isinstance(value, types.ModuleType))
-    assert run_examples(finder.find(value, name, module=False, globs={})) == ""
 
 
 @pytest.mark.examples

@@ -130,6 +130,7 @@ def test_arms_are_drawn_with_their_probabilities():
     assert stats.chisquare(counts[p > 0], N * moved[p > 0]).pvalue < FALSE_ALARM
 
 
+@pytest.mark.long
 def test_draws_do_not_depend_on_the_other_runs():
     """Runs of a block share the loop over rejected proposals, which lasts as long as the slowest run needs."""
     keys, ones = jax.random.split(jax.random.key(3), 32), jnp.ones(40, jnp.float32)
@@ -139,6 +140,7 @@ def test_draws_do_not_depend_on_the_other_runs():
         np.testing.assert_allclose(draws, alone(key), rtol=1e-5)
 
 
+@pytest.mark.long
 def test_long_vectors_are_drawn_in_independent_parts():
     """300 numbers in three parts, 200 keys: Kolmogorov-Smirnov tests of three shapes, false alarm 1e-6, detect other
     shapes. Parts with equal keys would have equal numbers."""

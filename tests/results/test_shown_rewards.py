@@ -33,6 +33,7 @@ def without():
     return tuple(jo.simulate(game, LEARNERS, **OPTIONS) for game in (REWARDS, LOSSES))
 
 
+@pytest.mark.long
 def test_rewards_are_one_minus_the_losses_of_the_same_draws_and_moves(both):
     rewards, losses = both
     np.testing.assert_array_equal(rewards.regret, losses.regret)
@@ -77,6 +78,7 @@ def test_the_best_reward_is_the_largest(without):
         standings[0].across_games(reference="Thompson")
 
 
+@pytest.mark.long
 def test_rounds_after_a_stop_earn_no_reward():
     """A learner that stops has the rewards of the rounds that it played, not 1 in each later round."""
     learners = {"halving": jo.learners.SequentialHalving(24), "UCB1": LEARNERS["UCB1"]}

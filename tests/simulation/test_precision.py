@@ -118,6 +118,7 @@ def test_random_parts_of_a_game_are_found():
     assert not is_deterministic(as_team(ARMS, "a", jo.learners.UCB1()))
 
 
+@pytest.mark.long
 def test_the_largest_number_of_runs_needs_no_memory():
     """The indices of 10^9 runs would need 8 GB; the study ends after the first batches."""
     tracemalloc.start()

@@ -197,6 +197,7 @@ ASSUME_A_RANGE = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 def test_losses_outside_the_range_of_a_learner_are_reported_once(tmp_path):
     """Of learners with and without a range; a loss within rounding errors of the range is inside."""
     for _ in range(2):  # the second time from the checkpoint

@@ -23,10 +23,10 @@ the largest value over a of the least a F_low(f) + (1 - a) F_high(f), which is a
 below v of linear predictors, but positive.
 
 Unbiased estimates for the Gaussian kernel k(x, z) = exp(-(x - z)^2) from one copy do not exist for s >= 1/2. Let E g(x
-+ N(0, s)) = k(x, z) for all real x, with z = 0, and h(u) = g(u) exp(-u^2/(2 s)), which is integrable, as E g(N(0, s)) is
-finite. Then the two-sided Laplace transform of h at x/s is sqrt(2 pi s) exp(x^2/(2 s) - x^2) for all real x, so it is
-analytic, and on the imaginary axis the Fourier transform of h at v is sqrt(2 pi s) exp(s^2 v^2 (1 - 1/(2 s))). This does
-not vanish as v grows, which contradicts the lemma of Riemann and Lebesgue.
++ N(0, s)) = k(x, z) for all real x, with z = 0, and h(u) = g(u) exp(-u^2/(2 s)), which is integrable, as E g(N(0, s))
+is finite. Then the two-sided Laplace transform of h at x/s is sqrt(2 pi s) exp(x^2/(2 s) - x^2) for all real x, so it
+is analytic, and on the imaginary axis the Fourier transform of h at v is sqrt(2 pi s) exp(s^2 v^2 (1 - 1/(2 s))). This
+does not vanish as v grows, which contradicts the lemma of Riemann and Lebesgue.
 
 A share q of rounds with two copies. The expected squared error of the estimated covariance after t rounds is at most
 u/(q t), where u = E |(x~ - x~')(x~ - x~')'/2 - Sigma|^2. A bias of 2 (Sigma - Sigma^) w in the gradient adds at most 4

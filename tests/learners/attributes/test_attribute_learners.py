@@ -74,6 +74,7 @@ def test_learner_equals_its_numpy_loop_in_which_the_constants_decide(name, x64):
         assert not np.allclose(rounds.y_hat, moves(**other), atol=1e-8), constant
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cone", some([False, True], True))
 def test_the_baseline_minimises_its_estimated_loss(cone, x64):
     """A and b are means of the moments of the pairs drawn; w is a minimiser, or stationary where A is not convex."""
@@ -179,6 +180,7 @@ def test_two_attributes_cannot_predict_the_mean_of_three_bits():
         assert np.mean([np.var(group) for group in groups.values()]) == pytest.approx(1 / 9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("d", some([1, 2, 784], 2))
 def test_projection_is_that_of_optax(d):
     rng = np.random.default_rng(d)

@@ -33,7 +33,10 @@ def features(model, x, blocks):
     return blocks if model == "disjoint" else np.concatenate([np.repeat(x[:, None], K, axis=1), blocks], axis=-1)
 
 
-@pytest.mark.parametrize(("name", "model"), [("LinUCB", "disjoint"), ("LinUCB", "hybrid"), ("LogisticUCB", "disjoint")])
+@pytest.mark.parametrize(
+    ("name", "model"),
+    some([("LinUCB", "disjoint"), ("LinUCB", "hybrid"), ("LogisticUCB", "disjoint")], ("LinUCB", "hybrid")),
+)
 def test_models_are_shared_models_with_more_features(x64, name, model):
     """Disjoint: features e_k (x) x. Hybrid: (x, e_k (x) x)."""
     x, blocks, losses = rows()
@@ -60,6 +63,7 @@ def shares(learner, x, losses, n=20_000):
     return np.bincount(draw(state, jax.random.split(jax.random.key(0), n)), minlength=K)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("model", some(["disjoint", "hybrid"], "disjoint"))
 def test_draws_have_the_law_of_the_shared_model_with_more_features(x64, model):
     """Numbers of pulls in 20,000 draws (homogeneity, false alarm 1e-6), which detect a width of 1.2 instead of 1."""
@@ -103,6 +107,7 @@ def test_cost_of_exploration_has_its_closed_form(x64):
         np.testing.assert_allclose((p * losses).sum(axis=1).cumsum(), (random * (K - 1) / K).cumsum(), rtol=1e-12)
 
 
+@pytest.mark.long
 def test_bagged_models_learn_a_round_as_often_as_poisson_numbers(x64):
     """After a round with the feature 1 the inverse is 1 / (1 + N): 20,000 models (chi^2, false alarm 1e-6)."""
     learner = learners.BaggingCB(RIDGE, 20_000, ties="first")

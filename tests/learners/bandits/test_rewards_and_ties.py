@@ -62,6 +62,7 @@ def arms_game_of_rows(x, rewards):
     return jo.Game(arms, jo.Bandit(), loss=jo.losses.ArmLoss())
 
 
+@pytest.mark.long
 def test_the_language_of_live_is_that_of_its_prior():
     warm = BernoulliThompson([9, 9, 2], [1, 1, 8])
     live = jo.Live(warm, jo.Bandit(), outcome=3, instance=0)
@@ -135,6 +136,7 @@ def test_a_prior_of_each_arm_is_a_warm_start():
         BernoulliThompson([9, 0.5])
 
 
+@pytest.mark.long
 def test_a_gaussian_prior_far_from_the_means_is_a_warning():
     """Arms 50, 52, 55 with standard deviation 10; the language of the prior is that of the game."""
     game, far = jo.bandit_game([50, 52, 55], rewards=True, std=10.0), "prior_mean: the mean of an arm is 55"

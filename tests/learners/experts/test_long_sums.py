@@ -61,6 +61,7 @@ def test_sums_after_many_rounds_are_multiples_of_those_of_a_period(name, K):
         np.testing.assert_allclose(total, factor * np.asarray(period, float), rtol=2e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("K", [3, 9])
 def test_weights_distinguish_small_losses_after_large_losses(K):
     """After losses of 2^24, a plain float32 sum does not change when 0.25 is added."""

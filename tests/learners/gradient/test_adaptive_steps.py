@@ -147,6 +147,7 @@ def test_gradient_descent_on_the_pinball_loss_of_scores_is_below_its_bound(x64):
     assert max(wrong) > 1.5
 
 
+@pytest.mark.long
 def test_measures_of_coverage_equal_those_of_the_history():
     scores = np.random.default_rng(3).uniform(size=40) * np.repeat([1.0, 2.0], 20)
     stream = jo.environments.DataStream(np.ones((40, 1)), scores, order="iid")

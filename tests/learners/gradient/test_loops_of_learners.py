@@ -16,6 +16,7 @@ from kernel_dictionary import features_in_numpy, small_problem
 from kernel_loops import Seen
 from registry import COVARIANCE
 from scipy import optimize
+from tiers import some
 from vaw_equations import normal_equations
 
 import jaxonline as jo
@@ -390,7 +391,11 @@ def recorded(name, noisy):
     return [Seen(*row, np.zeros((5, D)), np.nan) for row in zip(X, y, strict=True)]
 
 
-@pytest.mark.parametrize("name", CASES)
+# one of each class of learners and estimators
+ONE_OF_EACH = {(type(case.learner), type(getattr(case.learner, "estimator", 0))): name for name, case in CASES.items()}
+
+
+@pytest.mark.parametrize("name", some(CASES, *ONE_OF_EACH.values()))
 def test_learner_equals_its_loop_in_which_every_constant_decides(name, x64):
     case = CASES[name]
     game = jo.Game(jo.environments.DataStream(*rows(case.rows)), case.feedback)

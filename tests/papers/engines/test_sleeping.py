@@ -118,6 +118,7 @@ class Forgetful(SleepingHedge):
         return add_losses(state, jnp.where(oracle.x, oracle.y, 0.0)), ()
 
 
+@pytest.mark.long
 def test_hedge_that_gives_sleeping_experts_no_loss_violates_the_theorem():
     """Expert 1 is worse and sleeps after round 1; without its mix loss it would return with all the weight."""
     losses, masks = np.tile([0.5, 1.0], (2000, 1)), np.ones((2000, 2), bool)
@@ -127,6 +128,7 @@ def test_hedge_that_gives_sleeping_experts_no_loss_violates_the_theorem():
     assert (regret_to_each_expert(losses, masks, Forgetful(0.1), 1)[0] > limit).any()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["table", "best arm asleep"])
 def test_ucb_satisfies_its_theorem(name):
     means, n_rounds = np.linspace(0.1, 0.5, K), 3000

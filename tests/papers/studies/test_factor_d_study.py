@@ -101,6 +101,7 @@ def test_halving_has_the_risk_of_all_counts():
     assert halving_risks(np.random.default_rng(0), 5, 2, 3, 4)[0] == 8 + 9 + 9 + 12  # of 5, 3, 2 and 1 attributes
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", some(["AER", "Baseline, E xx' = I"], "Baseline, E xx' = I"))
 def test_learners_equal_a_loop(name):
     """AER's mean hypothesis, and the projected mean of y v, after three and seven examples."""

@@ -110,6 +110,7 @@ def test_minimax_values_equal_independent_programs(half):
     assert study.minimax_of_all(half) == pytest.approx(of_all(half), rel=1e-5)
 
 
+@pytest.mark.long
 def test_unavoidable_regret_of_discrete_games_equals_independent_programs():
     points, labels = quantile_games(0.6, 4)
     linear = unavoidable_regret_of_games(points, study.RADIUS, labels)

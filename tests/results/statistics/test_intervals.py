@@ -199,6 +199,7 @@ def exact_ratios(counts):
     return np.where(squares > 0, deviations * np.sqrt(n - 1) / np.sqrt(np.maximum(squares, 1)), 0.0)
 
 
+@pytest.mark.long
 def test_bands_of_resamples_without_variation_are_exact_and_no_end_is_far_from_the_runs():
     """The ends of bands in 200 games with equal, rare and constant values. A band exceeds the range of the runs by at
     most this range, and an interval of a mean by at most 1.5 times this range. If a rounding error counts as a
