@@ -135,6 +135,9 @@ def long_alone(tmp_path_factory):
 
 
 @pytest.mark.long
+@pytest.mark.filterwarnings(
+    "ignore:cluster. no worker:jaxonline.parameters.errors.UnfinishedStudyWarning"
+)  # slow start
 def test_finished_blocks_survive_killed_workers(long_alone, tmp_path):
     """Both workers killed after 4, 8 and 12 blocks: new ones run the other blocks, and no finished block."""
     store, earlier = tmp_path / "store", {}

@@ -1,6 +1,7 @@
 """The documentation site: it builds without a warning, every link in it leads somewhere, and it needs no other host."""
 
 import json
+import shlex
 import types
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -41,7 +42,7 @@ class Page(HTMLParser):
 def site(tmp_path_factory):
     """The site, built as `make docs` does."""
     out = tmp_path_factory.mktemp("docs") / "site"
-    run_commands(f"python docs/site {out}", ROOT)
+    run_commands(shlex.join(["python", "docs/site", str(out)]), ROOT)
     return out
 
 
