@@ -50,6 +50,7 @@ def adversarial_losses(rule, T, K, start):
     return losses
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rule", BOUNDS)
 def test_an_adversary_does_not_exceed_the_bounds_but_wrong_versions(rule):
     """Without the sum over the experts (ML-Poly), without ln W (ML-Prod, BOA), the bounds are exceeded; and a rule that

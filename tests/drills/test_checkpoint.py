@@ -190,6 +190,7 @@ def test_interrupted_study_resumes(whole, tmp_path, one_core):
     print("interrupted in piece 17 of 80: 4 finished blocks, 0 of them computed again")
 
 
+@pytest.mark.long
 def test_study_resumes_with_other_devices_and_more_runs(whole, tmp_path):
     with pytest.raises(Stop):
         study(checkpoint=tmp_path, progress=stop_after(13))

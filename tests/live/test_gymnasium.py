@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from tiers import some
 
 import jaxonline as jo
 from benchmarks.papers.engines.sleeping import Sleeping
@@ -46,7 +47,7 @@ GAMES = {"Bernoulli": ARMS, "Gaussian": GAUSSIAN, "contexts": CONTEXTS, "data": 
 LEARNERS = {"contexts": jo.learners.LinUCB(width=0.5), "Gaussian": jo.learners.GaussianThompson()}
 
 
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("name", some(GAMES, "contexts"))
 def test_the_check_of_gymnasium(name):
     env = jo.BanditEnv(GAMES[name], ROUNDS)
     with warnings.catch_warnings(record=True) as caught:
@@ -56,7 +57,7 @@ def test_the_check_of_gymnasium(name):
     assert all(any(words in str(warning.message) for words in expected) for warning in caught)
 
 
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("name", some(GAMES, "Bernoulli", "contexts"))
 def test_an_episode_has_the_instances_and_losses_of_a_run(name):
     """The seed is the key of `jo.play`, which computes in one program; the last bits may differ."""
     env = jo.BanditEnv(GAMES[name], ROUNDS)
@@ -249,6 +250,7 @@ def test_learners_see_the_contexts_of_the_environment():
         np.testing.assert_allclose(result.regret[0, r], regret, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.long
 def test_linear_and_gaussian_models_learn_rewards_in_any_range():
     """The arms are those of `jo.play` in the game of rewards."""
     environment = jo.environments.Rewards(CONTEXTS.environment)

@@ -61,6 +61,7 @@ def test_the_comparator_may_be_a_function_of_the_rounds(plain):
     assert outcome.etas == outcome.bounds == {}
 
 
+@pytest.mark.long
 def test_pilot_runs_choose_the_least_mean_loss_of_each_learner():
     tune = BestOf({"small": 0.003, "good": 0.3, "large": 30.0})
     outcome = Comparison(GAME, MAKERS, tune=tune).run(CONTEXT, **SIZES)

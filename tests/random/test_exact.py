@@ -35,7 +35,7 @@ def test_inverse_error_function_matches_scipy(step):
     np.testing.assert_array_equal(jax.jit(normal_from_uniform)(-u), -got)
 
 
-@pytest.mark.parametrize("n", some([1, 2, 5, 1626, 70_000], 5, 1626))  # 1,626 is the first n that jax sorts twice
+@pytest.mark.parametrize("n", some([1, 2, 5, 1626, 70_000], 1626))  # 1,626 is the first n that jax sorts twice
 def test_permutation_equals_that_of_jax(n):
     keys = jax.random.split(jax.random.key(3), 2)
 

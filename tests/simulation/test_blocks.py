@@ -111,6 +111,7 @@ def test_large_totals_are_recorded_one_at_a_time():
     assert records_per_call(carry._replace(totals=small)) == segments.MAX_RECORDS
 
 
+@pytest.mark.long
 def test_idle_cores_play_ahead_and_do_not_change_when_a_study_is_decided(monkeypatch, calls):
     learners = {"greedy": jo.learners.EpsilonGreedy(0.1), "random": jo.learners.EpsilonGreedy(1.0)}
     interval = jo.intervals.Betting(0.0, 1.0)

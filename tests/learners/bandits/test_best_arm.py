@@ -45,6 +45,7 @@ def game_of(means):
 MEASURES = [jo.StoppingRound(), jo.SimpleRegret(), jo.WrongRecommendation(), jo.Pulls()]
 
 
+@pytest.mark.long
 def test_a_stopped_run_is_frozen():
     """Losses, regrets, queries and pulls stay as they are from the stopping round on."""
     learner = SequentialHalving(40)

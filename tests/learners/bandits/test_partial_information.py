@@ -88,6 +88,7 @@ def moves_of(learner, feedback, loss, losses):
     return jo.play(game, learner, jax.random.key(2), T)[1]
 
 
+@pytest.mark.long
 def test_bandit_and_full_information_as_graphs_give_the_moves_of_exp3_and_hedge_bit_for_bit():
     losses = outcomes_of("EXP3.G")
     for exploration in (0.0, 0.1):

@@ -80,6 +80,7 @@ def test_the_language_of_live_is_that_of_its_prior():
     assert shown.update(loss=0.25).reward == 0.75
 
 
+@pytest.mark.long
 def test_greedy_arms_on_the_testbed_are_those_of_a_loop_of_rewards():
     """Ten Gaussian arms, epsilon 0, 200 rounds: mean regrets of 1,000 runs and of 1,000 runs in NumPy (Welch's test,
     false alarm 1e-6). The test detects arms that start at the reward 1."""

@@ -153,6 +153,7 @@ def test_overflow_probability_includes_levels_beyond_the_table():
 LISTED, MOST_FRESH, DEEPEST, MOST_PAIRS, RUNS = 2, 3, 4, 3, 64
 
 
+@pytest.mark.long
 def test_requests_count_the_copies_of_all_estimates():
     """Estimates beyond the room are not counted, and the round is marked as too large."""
     feature_map = GaussianFeatureMap(Gaussian(2.0), Geometric(2.0))

@@ -66,6 +66,7 @@ def test_n_rounds_ignores_padding(x64, name):
     assert play._cache_size() == 1
 
 
+@pytest.mark.long
 def test_expert_forecasts_equal_single_forecasts(x64, monkeypatch):
     """In jobs of one shape, turns and kernels that are played at once; the last one is filled up with the first."""
     N, shapes = 30, [(2, 8)] * 2

@@ -31,6 +31,7 @@ def test_the_mean_at_a_kink_is_exact():
     assert own.mean == pytest.approx(0.5 - 0.125 / np.sqrt(2 * np.pi), abs=3e-5)
 
 
+@pytest.mark.long
 def test_heavy_tails_let_the_second_moment_grow_with_the_largest_level():
     rng = np.random.default_rng(0)
     light, heavy = (
