@@ -163,7 +163,7 @@ def draw(entries: list[dict[str, Any]], path: Path) -> None:
     axes.set_xlabel("lower bound T* kl(delta, 1 - delta)")
     axes.set_ylabel("mean stopping round")
     set_log_scales(axes)
-    axes.legend(fontsize=7)
+    axes.legend(loc="upper center", fontsize=7)
     write_figure(figure, path)
 
 
