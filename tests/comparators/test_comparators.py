@@ -244,6 +244,7 @@ def test_comparator_equals_its_loop_in_which_every_constant_decides(name, x64):
             assert abs(loop(X, y, **{constant: other}) - expected) > 1e-4, (constant, other)
 
 
+@pytest.mark.long
 def test_best_pulls_equal_brute_force_and_greedy_pulls():
     """All sequences of 7 pulls of three arms; for losses that increase with the pulls, the smallest losses."""
     rng = np.random.default_rng(0)

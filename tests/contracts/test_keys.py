@@ -283,7 +283,8 @@ GAMES = [
 ]
 
 
-@pytest.mark.parametrize("on_cpu", some([True, False], True))
+@pytest.mark.long
+@pytest.mark.parametrize("on_cpu", [True, False])
 @pytest.mark.parametrize("game", GAMES, ids=lambda game: type(game[0].environment).__name__)
 def test_environment_and_feedback_use_no_word_twice(game, on_cpu):
     assert repeated(draws_of(*game, on_cpu)) == []
@@ -332,6 +333,7 @@ class Restless(Guess):
         return state + self.draw(key), ()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("model", ["shared", "disjoint"])
 @pytest.mark.parametrize("cls", [learners.SquareCB, learners.BaggingCB])
 def test_bandit_and_its_regressors_use_no_word_twice(cls, model):

@@ -14,7 +14,6 @@ import jax
 import numpy as np
 import pytest
 import stores
-from tiers import some
 
 import jaxonline as jo
 from jaxonline.parameters.errors import UnfinishedStudyWarning
@@ -55,7 +54,8 @@ def test_errors_of_a_study_are_not_those_of_the_connection(here, error):
         raise error
 
 
-@pytest.mark.parametrize("stored", some([True, False], True))
+@pytest.mark.long
+@pytest.mark.parametrize("stored", [True, False])
 def test_cluster_gives_the_same_numbers_and_the_same_store(stored, here, alone, tmp_path):
     done = []
     found = study(tmp_path / "store" if stored else None, cluster=here, progress=lambda *each: done.append(each))

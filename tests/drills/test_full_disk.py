@@ -18,6 +18,7 @@ from jaxonline.parameters.errors import UnfinishedStudyWarning
 from jaxonline.store import files
 
 
+@pytest.mark.long
 def test_study_resumes_after_a_full_disk(tmp_path, monkeypatch):
     reference, write, left = study(SWEEP, n_runs=7), files.write_atomically, [9]
 

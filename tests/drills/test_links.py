@@ -13,7 +13,6 @@ import pytest
 from command_calls import ARMS, call, write
 from fresh_python import ROOT
 from made_up import made_up
-from tiers import some
 from typer.testing import CliRunner
 
 import benchmarks.papers.__main__ as papers
@@ -63,7 +62,8 @@ ACTIONS = {  # by command or function: what writes into a folder, also into one 
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", some(ACTIONS, "new", "checkpoint", "Result.save"))
+@pytest.mark.long
+@pytest.mark.parametrize("name", ACTIONS)
 def test_no_output_follows_a_link(played, tmp_path, monkeypatch, name):
     """Every name that an action writes is a link to a canary of its own, or to a file that does not exist."""
     written, move = [], os.replace

@@ -68,6 +68,7 @@ def test_load_raises_without_finished_runs(tmp_path):
         jo.load_result(tmp_path)
 
 
+@pytest.mark.long
 def test_loaded_result_keeps_the_interval_of_its_precision(tmp_path):
     wanted = jo.Precision(0.5, relative=True, quantity="cumulative_loss", rarest_event=0.75)
     found = study(n_runs=1000, stop=wanted, checkpoint=tmp_path)

@@ -70,9 +70,8 @@ def test_without_delay_the_numbers_are_the_same_bit_for_bit(name, wrapper):
 RANDOM = {"uniform": jo.delays.UniformDelay(6), "geometric": jo.delays.GeometricDelay(2.0, maximum=6)}
 
 
-@pytest.mark.parametrize(
-    "delay", some([*RANDOM.values(), jo.delays.GeometricDelay(0.5, maximum=6)], *RANDOM.values()), ids=repr
-)
+@pytest.mark.long
+@pytest.mark.parametrize("delay", [*RANDOM.values(), jo.delays.GeometricDelay(0.5, maximum=6)], ids=repr)
 def test_random_delays_have_their_distribution(delay):
     """Chi-square test with 20,000 draws: false alarm 1e-6."""
     keys = jax.random.split(jax.random.key(0), 20_000)
@@ -104,7 +103,8 @@ def answer(oracle):
     return jnp.concatenate([oracle.copy(0), copies.ravel(), numbers])
 
 
-@pytest.mark.parametrize("name", some(FEEDBACKS, "noise"))
+@pytest.mark.long
+@pytest.mark.parametrize("name", FEEDBACKS)
 def test_an_answer_is_that_of_the_round_of_the_prediction(name):
     """Every arrival equals the oracle that a loop opened in its round, with the key, row and state of that round; the
     delays have their own key. Answers that nobody looks at cost no queries."""
@@ -145,6 +145,7 @@ def test_an_answer_is_that_of_the_round_of_the_prediction(name):
     assert name == "adversary" or len(set(delays)) > 1
 
 
+@pytest.mark.long
 def test_the_measure_counts_unanswered_rounds():
     game = game_of(jo.Delayed(jo.Bandit(), GIVEN))
     measures = [jo.Unanswered()]

@@ -75,6 +75,7 @@ def products(is_shared: bool, key: jax.Array) -> Any:
     return numbers[:, None] * numbers[None]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("is_shared", "verdict"), [pytest.param(False, "within tolerance", marks=pytest.mark.long), (True, "biased")]
 )

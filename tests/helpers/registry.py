@@ -317,7 +317,7 @@ LEARNERS: dict[str, Callable[[], Entry]] = {
     "label-efficient Hedge": lambda: arms(learners.LabelEfficientHedge(learners.EWA(0.5), 0.8), jo.OnRequest(),
         losses.ExpectedLoss(), queries=None, randomised=True),
     "doubling": lambda: weights(learners.Doubling(hedge_for)),
-    "EXP3.G": lambda: arms(learners.EXP3G(0.3, 0.2, [0]), GRAPH, losses.ArmLoss(), queries=None, randomised=True),
+    "EXP3.G": lambda: arms(learners.EXP3G(0.3, 0.2, [0, 1]), GRAPH, losses.ArmLoss(), queries=None, randomised=True),
     "FeedExp3": lambda: arms(learners.FeedExp3(SYMBOLS, 0.3, 0.2), SYMBOLS, losses.ArmLoss(), randomised=True),
     "gradient bandit": lambda: arms(learners.GradientBandit(delta=0.2, step_size=0.05),
         jo.LossOfMove(losses.SquaredDistance()), losses.SquaredDistance(), randomised=True),

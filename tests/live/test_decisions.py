@@ -57,6 +57,7 @@ def test_rewards_of_ucb_arrive_in_any_order_or_never():
     assert live.pending[-1] == np.argmin(index), "UCB1 in NumPy, after four pulls"
 
 
+@pytest.mark.long
 def test_a_late_reward_of_exp3_has_the_probability_of_its_decision():
     eta, live, sums = 0.8, bandit(jo.learners.EXP3(0.8), key=3), np.zeros(3)
     decisions = []
@@ -169,6 +170,7 @@ def test_ucb_and_epsilon_greedy_choose_among_available_arms():
     assert greedy.state.pulls[int(drawn[0])] == pulls[drawn[0]] + 1
 
 
+@pytest.mark.long
 def test_ties_among_available_arms_go_by_the_order_of_the_run():
     """UCB1 pulls the first one of them. Epsilon-greedy draws among the arms with the smallest mean."""
     live, firsts = bandit(jo.learners.UCB1(), outcome=20, key=5), set()
@@ -249,6 +251,7 @@ def test_probabilities_of_thompson_sampling_are_estimated():
     assert bandit(FIRST_TIES[0]).predict(n_draws=9).probabilities.tolist() == [1.0, 0.0, 0.0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("learner", [jo.learners.EXP3(0.5), jo.learners.GaussianThompson()])
 def test_decisions_are_the_same_after_reloading(learner, tmp_path):
     live = bandit(learner, key=7)

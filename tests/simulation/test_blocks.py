@@ -93,6 +93,7 @@ def test_recorded_rounds_per_call_change_no_bit(monkeypatch, calls, one_core):
         assert_same_bits(result, results[0])
 
 
+@pytest.mark.long
 def test_a_finished_block_keeps_only_its_numbers_in_memory(monkeypatch, one_core):
     """Views would keep the arrays of all recorded rounds."""
     seen, join_blocks = [], jobs.join_blocks

@@ -36,6 +36,7 @@ def test_every_program_is_compiled_once(caplog):
         assert f"XLA compilation of jit({name})" not in said
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("settings", [lambda: jax.enable_x64(True), lambda: jax.default_matmul_precision("highest")])
 def test_jax_config_contexts_do_not_compile_twice(settings):
     before = [n_compiled(name) for name in ("begin", "advance")]

@@ -43,6 +43,7 @@ def test_linear_models_have_the_regret_of_the_game_of_losses():
     assert abs(late.cumulative_loss[0, :, -1] - best[1][0]).mean() < 5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("learner", [LinUCB(width=0.5), EpsilonGreedy(0.0), GaussianThompson(1.0, 0.3)])
 def test_live_rewards_are_those_of_the_game(learner):
     rng = np.random.default_rng(0)

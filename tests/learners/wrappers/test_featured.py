@@ -20,6 +20,7 @@ def phi(x):
     return np.concatenate([np.cos(OMEGA @ x), np.sin(OMEGA @ x)]) / np.sqrt(8)
 
 
+@pytest.mark.long
 def test_the_oracle_of_features_maps_answers_and_keeps_the_count():
     """Every answer is phi of the answer underneath, and the meter is the meter underneath."""
     features = FourierFeatures(OMEGA)

@@ -67,6 +67,7 @@ def test_the_surrogate_is_positive_semi_definite_and_largest_at_zero(x64):
     assert gram.min() < -0.05
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kernel", [Homogeneous(3), Inhomogeneous(4), PowerSeries([0.5, 0.0, 2.0, 0.3])])
 def test_features_have_the_kernel_as_inner_product(kernel, x64):
     features = PolynomialFeatures(kernel, 2)

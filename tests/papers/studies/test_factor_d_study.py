@@ -42,6 +42,7 @@ def test_the_exact_risk_equals_that_of_all_histories(d, k, rounds):
         np.testing.assert_allclose(risks, expected, rtol=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("d", "k"), [(2, 1), (3, 1), (3, 2), (4, 2)])
 def test_the_optimum_is_above_the_lower_bounds(d, k):
     row = study.exact_row(d, k)
@@ -49,6 +50,7 @@ def test_the_optimum_is_above_the_lower_bounds(d, k):
     assert exact_risks(d, k, row["best"])[0, -2:] == pytest.approx(EPS, rel=0.1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("weight", "is_random"), study.POLICIES.values())
 def test_strategies_equal_a_loop(weight, is_random):
     """The most probable attributes, Thompson sampling and random attributes, from the same random numbers."""
