@@ -22,7 +22,7 @@ def _run(command: list[str], folder: Path, **others: str) -> str:
     environment = {key: value for key, value in os.environ.items() if key != "XLA_FLAGS"}
     environment |= {"PYTHONPATH": str(ROOT)} | others
     done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=300
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=1800
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
