@@ -126,6 +126,14 @@ def test_stopping_never_looks_ahead_and_finds_the_best_arm(name):
         )  # fmt: skip
 
 
+@pytest.mark.parametrize(("beta", "pulls"), [(1.0, 10), (0.5, 26), (2.0, 5)])
+def test_lil_ucb_stops_when_the_best_arm_has_its_ratio_of_the_pulls(beta, pulls):
+    """After one pull of the other arm: the ratio is (2/beta + 1)^2, and 1 + ratio pulls are enough."""
+    game = jo.Game(jo.environments.BernoulliArms([1.0, 0.0]), jo.Bandit(), loss=jo.losses.ArmLoss())
+    info = jo.play(game, LilUCB(0.003, beta=beta), jax.random.key(0), 40)[1].info
+    assert int(info.stopped.argmax()) == pulls  # and the pull of the other arm
+
+
 def test_phases_of_successive_rejects_are_those_of_the_paper():
     """n = 2, 3, 4 for K = 4 and a budget of 15: L = 1/2 + 13/12 = 19/12, and 11 / L = 6.95 is divided by 4, 3 and 2."""
     assert phase_ends(15, 4).tolist() == [2, 3, 4]
