@@ -283,6 +283,16 @@ def test_policy_has_the_numbers_of_a_loop_of_rewards(x64, name):
     np.testing.assert_allclose(result, expected, rtol=1e-9)
 
 
+def test_glr_detects_a_change_at_the_first_split():
+    """Three losses 0 and then ones: by the split after three, n losses have the evidence n times the entropy of 3/n."""
+    learner = learners.GLRKLUCB(0.8, 0.1, stride=3)
+    game = jo.Game(DataStream(None, np.append(np.zeros(3), np.ones(37))[:, None]), jo.Bandit(), loss=ArmLoss())
+    change = jo.play(game, learner, jax.random.key(0), 40)[1].info.change
+    n = np.arange(4, 40)
+    evidence = -3 * np.log(3 / n) - (n - 3) * np.log(1 - 3 / n)
+    assert int(change.argmax()) + 1 == n[np.argmax(evidence >= np.log(3 * n * np.sqrt(n) / 0.8))]
+
+
 EACH_ARM = [name for name in POLICIES if ("joint" in name or name in LINEAR) and "shared" not in name]
 
 
