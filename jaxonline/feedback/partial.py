@@ -109,7 +109,7 @@ class FeedbackGraph(Feedback):
 
     @property
     def weak_arms(self) -> tuple[int, ...]:
-        """Arms that neither show themselves nor are shown by all other arms: only exploration shows their losses."""
+        """Arms that neither show themselves nor are shown by all other arms: only exploration can show their losses."""
         shows = np.asarray(self.adjacency) > 0
         by_all_others = (shows | np.eye(len(shows), dtype=bool)).all(axis=0)
         return tuple(np.flatnonzero(~(shows.diagonal() | by_all_others)).tolist())
